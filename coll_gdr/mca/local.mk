@@ -1,0 +1,1 @@
+# coll_gdr/mca

@@ -1,0 +1,42 @@
+# GDR_CHECK_OMPI: Open MPI with its devel headers.
+# Sets OMPI_CPPFLAGS, OMPI_LDFLAGS, OMPI_LIBS, OMPI_VERSION, plugindir.
+AC_DEFUN([GDR_CHECK_OMPI], [
+    AC_ARG_WITH([ompi-src], [AS_HELP_STRING([--with-ompi-src=DIR],
+        [Open MPI source tree of exactly the installed version, for headers that packages leave out])],
+        [], [with_ompi_src=])
+    AC_ARG_WITH([plugindir], [AS_HELP_STRING([--with-plugindir=DIR],
+        [where mca_coll_gdr.so goes (default: LIBDIR/openmpi; Open MPI's own: ompi_info --path pkglibdir)])],
+        [plugindir=$withval], [plugindir='${libdir}/openmpi'])
+    AC_SUBST([plugindir])
+    AC_PATH_PROG([MPICC], [mpicc], [no])
+    AS_IF([test "x$MPICC" = xno],
+          [AC_MSG_ERROR([mpicc is missing: install Open MPI 4.1 or 5.0 with its development files (Debian: libopenmpi-dev openmpi-bin).])])
+    OMPI_CPPFLAGS=
+    for d in $($MPICC --showme:incdirs); do OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $d"; done
+    AS_IF([test -n "$with_ompi_src"],
+          [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src -isystem $with_ompi_src/ompi/include -isystem $with_ompi_src/opal/include"])
+    OMPI_LDFLAGS=
+    for d in $($MPICC --showme:libdirs); do OMPI_LDFLAGS="$OMPI_LDFLAGS -L$d"; done
+    OMPI_LIBS="-lmpi -lopen-pal"
+    gdr_save_CPPFLAGS="$CPPFLAGS"; gdr_save_LDFLAGS="$LDFLAGS"; gdr_save_LIBS="$LIBS"
+    CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"; LDFLAGS="$LDFLAGS $OMPI_LDFLAGS"; LIBS="$OMPI_LIBS $LIBS"
+    AC_MSG_CHECKING([for Open MPI's devel headers (ompi/mca/coll/coll.h)])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stddef.h>
+#include <ompi_config.h>
+#include <ompi/mca/coll/coll.h>
+#include <ompi/communicator/communicator.h>]], [[mca_coll_base_module_t m; (void)m;]])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+         AC_MSG_ERROR([Open MPI's devel headers do not compile. They come with --with-devel-headers (Debian: libopenmpi-dev); where a package leaves some out, name the matching source tree with --with-ompi-src=DIR.])])
+    AC_MSG_CHECKING([whether -lmpi -lopen-pal link])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[int opal_progress_register(int (*)(void)); int MPI_Finalize(void);]],
+                                    [[opal_progress_register(0); return MPI_Finalize();]])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no]); AC_MSG_ERROR([libmpi and libopen-pal do not link (Debian: libopenmpi-dev).])])
+    CPPFLAGS="$gdr_save_CPPFLAGS"; LDFLAGS="$gdr_save_LDFLAGS"; LIBS="$gdr_save_LIBS"
+    OMPI_VERSION=$($MPICC --showme:version | sed -n 's/.*Open MPI \([[0-9.]]*\).*/\1/p')
+    AC_SUBST([OMPI_CPPFLAGS])
+    AC_SUBST([OMPI_LDFLAGS])
+    AC_SUBST([OMPI_LIBS])
+    AC_SUBST([OMPI_VERSION])
+])
