@@ -1,1 +1,2 @@
 # cuda_emu
+include cuda_emu/front.mk
