@@ -1,1 +1,1 @@
-# tests
+# tests: one fragment per folder

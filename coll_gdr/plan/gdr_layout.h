@@ -1,0 +1,100 @@
+/*
+ * Where things lie in a lane part: a pure function of facts that are equal on all ranks.
+ *
+ * Parts. A communicator's lane is cut into 2 * GDR_LANE_CALLS equal parts; its call number k uses
+ * part k % (2 * GDR_LANE_CALLS), and a rank starts call k only when its own call k - GDR_LANE_CALLS
+ * is complete. Nobody completes an allreduce before everybody has started it; so when a rank starts
+ * call k, everybody has started call k - W and hence completed call k - 2W, the part's last user.
+ * No message is needed between calls, whatever algorithms they use (W = GDR_LANE_CALLS).
+ *
+ * Words (flags, credits, their sources) live in areas of fixed place and size, whatever the
+ * layout: payload of one call must never be read as a flag by the next. They are zeroed once, when
+ * the lane is assigned.
+ */
+#ifndef GDR_LAYOUT_H
+#define GDR_LAYOUT_H
+
+#include "base/gdr_status.h"
+
+#include <stdint.h>
+
+enum {
+    GDR_LANE_CALLS = 2,                  /* W: calls of one communicator in flight */
+    GDR_LANE_PARTS = 2 * GDR_LANE_CALLS, /* D */
+    GDR_SLOT_ALIGN = 256,                /* bytes; slots and chunks are multiples of it */
+    GDR_WORD_BYTES = 8
+};
+
+/* How much an algorithm needs, for one context. */
+typedef struct gdr_shape {
+    uint32_t nslots;      /* chunk-sized */
+    uint32_t nflags;      /* incoming, of the rank that has most */
+    uint32_t nchannels;   /* outgoing, of the rank that has most */
+    uint32_t seg_chunks;  /* a segment is this many chunks of the message */
+} gdr_shape_t;
+
+typedef struct gdr_layout {
+    gdr_shape_t shape;
+    uint32_t depth;
+    uint64_t chunk_bytes;
+    uint64_t part_bytes; /* in the window: [flags][sources][slots] */
+    uint64_t source_offset, slot_offset;
+    uint64_t ctl_part_bytes; /* in the control page: [flags][credits][sources of flags][of credits] */
+    uint64_t ctl_credit_offset, ctl_flag_source_offset, ctl_credit_source_offset;
+} gdr_layout_t;
+
+/*
+ * part_bytes, ctl_part_bytes: size of one part in the window and in the control page.
+ * depth: wanted contexts (>= 1), reduced if chunks would fall below min_chunk.
+ * max_chunk: upper limit in bytes, 0 = none (coll_gdr_chunk_size).
+ * GDR_ERR_UNSUPPORTED when even depth 1 falls below min_chunk or the words do not fit: take another
+ * algorithm.
+ */
+gdr_status_t gdr_layout_make(const gdr_shape_t *shape, uint64_t part_bytes, uint64_t ctl_part_bytes,
+                             uint32_t depth, uint64_t min_chunk, uint64_t max_chunk,
+                             gdr_layout_t *layout);
+
+/* Byte offsets from the part's start in the window. */
+static inline uint64_t gdr_layout_flag(const gdr_layout_t *l, uint32_t context, uint32_t flag)
+{
+    return ((uint64_t)context * l->shape.nflags + flag) * GDR_WORD_BYTES;
+}
+
+static inline uint64_t gdr_layout_source(const gdr_layout_t *l, uint32_t context, uint32_t channel)
+{
+    return l->source_offset + ((uint64_t)context * l->shape.nchannels + channel) * GDR_WORD_BYTES;
+}
+
+static inline uint64_t gdr_layout_slot(const gdr_layout_t *l, uint32_t context, uint32_t slot)
+{
+    return l->slot_offset + ((uint64_t)context * l->shape.nslots + slot) * l->chunk_bytes;
+}
+
+/* Byte offsets from the part's start in the control page. */
+static inline uint64_t gdr_layout_ctl_flag(const gdr_layout_t *l, uint32_t context, uint32_t flag)
+{
+    return ((uint64_t)context * l->shape.nflags + flag) * GDR_WORD_BYTES;
+}
+
+static inline uint64_t gdr_layout_ctl_credit(const gdr_layout_t *l, uint32_t context,
+                                             uint32_t channel)
+{
+    return l->ctl_credit_offset +
+           ((uint64_t)context * l->shape.nchannels + channel) * GDR_WORD_BYTES;
+}
+
+static inline uint64_t gdr_layout_ctl_flag_source(const gdr_layout_t *l, uint32_t context,
+                                                  uint32_t channel)
+{
+    return l->ctl_flag_source_offset +
+           ((uint64_t)context * l->shape.nchannels + channel) * GDR_WORD_BYTES;
+}
+
+static inline uint64_t gdr_layout_ctl_credit_source(const gdr_layout_t *l, uint32_t context,
+                                                    uint32_t flag)
+{
+    return l->ctl_credit_source_offset +
+           ((uint64_t)context * l->shape.nflags + flag) * GDR_WORD_BYTES;
+}
+
+#endif

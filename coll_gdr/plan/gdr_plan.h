@@ -1,0 +1,70 @@
+/*
+ * Which algorithm a call takes, and the schedules that carry it out. Pure: every rank that passes
+ * the same request (but for `rank`) gets a plan of the same algorithm, layout and segmentation.
+ */
+#ifndef GDR_PLAN_H
+#define GDR_PLAN_H
+
+#include "base/gdr_status.h"
+#include "plan/gdr_layout.h"
+#include "plan/gdr_schedule.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Parameters that all ranks share (their hash is compared at wire-up). */
+typedef struct gdr_plan_params {
+    char algorithm[32];  /* "auto" or a name of the registry */
+    uint64_t lane_bytes; /* one communicator's part of a window */
+    uint64_t ctl_bytes;  /* one communicator's part of a control page */
+    uint64_t chunk_size; /* upper limit of a chunk in bytes; 0 = chosen */
+    uint64_t min_chunk;  /* below this an algorithm refuses */
+    uint32_t depth;      /* contexts wanted */
+} gdr_plan_params_t;
+
+/* Defaults: "auto", 4 MiB, 64 KiB, 0, 1 KiB, 4 */
+void gdr_plan_params_init(gdr_plan_params_t *params);
+
+/* NULL if usable, else a static text that says what is wrong (bad name, sizes that do not fit). */
+const char *gdr_plan_params_error(const gdr_plan_params_t *params);
+
+typedef struct gdr_plan_request {
+    int32_t rank, size;
+    uint64_t count;      /* elements, >= 1 */
+    uint32_t type_bytes; /* of one element */
+    bool commutative;    /* false: reduce in rank order only */
+    const gdr_plan_params_t *params;
+} gdr_plan_request_t;
+
+typedef struct gdr_build gdr_build_t; /* a schedule under construction: gdr_builder.h */
+
+typedef struct gdr_algorithm {
+    const char *name;
+    /* Whether it can serve `size` ranks; its needs into *shape. */
+    bool (*shape)(const gdr_plan_request_t *request, gdr_shape_t *shape);
+    /* Appends the steps of one segment of `elements` elements. */
+    gdr_status_t (*build)(const gdr_plan_request_t *request, const gdr_layout_t *layout,
+                          uint64_t elements, gdr_build_t *build);
+} gdr_algorithm_t;
+
+/* The registry, in order of preference; NULL-terminated, static. */
+const gdr_algorithm_t *const *gdr_plan_algorithms(void);
+
+typedef struct gdr_plan {
+    const gdr_algorithm_t *algorithm;
+    gdr_layout_t layout;
+    uint64_t seg_bytes;  /* of every segment but the last */
+    uint64_t nsegments;  /* >= 1 */
+    gdr_sched_t *full;   /* segments 0 .. nsegments - 2; NULL if there is only one */
+    gdr_sched_t *last;   /* the last segment */
+} gdr_plan_t;
+
+/*
+ * Chooses and builds. The caller owns *plan (gdr_plan_free).
+ * GDR_ERR_UNSUPPORTED: no algorithm serves this size, or the named one refuses; GDR_ERR_NO_MEMORY.
+ */
+gdr_status_t gdr_plan_make(const gdr_plan_request_t *request, gdr_plan_t **plan);
+void gdr_plan_free(gdr_plan_t *plan);
+
+#endif
