@@ -3,7 +3,7 @@
 AC_DEFUN([GDR_CHECK_OMPI], [
     AC_ARG_WITH([ompi-src], [AS_HELP_STRING([--with-ompi-src=DIR],
         [Open MPI source tree of exactly the installed version, for headers that packages leave out])],
-        [], [with_ompi_src=])
+        [GDR_ABSOLUTE([with_ompi_src], [--with-ompi-src])], [with_ompi_src=])
     AC_ARG_WITH([plugindir], [AS_HELP_STRING([--with-plugindir=DIR],
         [where mca_coll_gdr.so goes (default: LIBDIR/openmpi; Open MPI's own: ompi_info --path pkglibdir)])],
         [plugindir=$withval], [plugindir='${libdir}/openmpi'])
@@ -13,6 +13,8 @@ AC_DEFUN([GDR_CHECK_OMPI], [
           [AC_MSG_ERROR([mpicc is missing: install Open MPI 4.1 or 5.0 with its development files (Debian: libopenmpi-dev openmpi-bin).])])
     OMPI_CPPFLAGS=
     for d in $($MPICC --showme:incdirs); do OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $d"; done
+    AS_IF([test -n "$with_ompi_src" && test ! -f "$with_ompi_src/ompi/mca/coll/coll.h"],
+          [AC_MSG_ERROR([--with-ompi-src=$with_ompi_src is not an Open MPI source tree (no ompi/mca/coll/coll.h)])])
     AS_IF([test -n "$with_ompi_src"],
           [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src -isystem $with_ompi_src/ompi/include -isystem $with_ompi_src/opal/include"])
     OMPI_LDFLAGS=
@@ -35,6 +37,9 @@ AC_DEFUN([GDR_CHECK_OMPI], [
         [AC_MSG_RESULT([no]); AC_MSG_ERROR([libmpi and libopen-pal do not link (Debian: libopenmpi-dev).])])
     CPPFLAGS="$gdr_save_CPPFLAGS"; LDFLAGS="$gdr_save_LDFLAGS"; LIBS="$gdr_save_LIBS"
     OMPI_VERSION=$($MPICC --showme:version | sed -n 's/.*Open MPI \([[0-9.]]*\).*/\1/p')
+    AS_CASE([$OMPI_VERSION],
+        [4.1.*|5.0.*], [],
+        [AC_MSG_ERROR([Open MPI $OMPI_VERSION ($MPICC): 4.1.x and 5.0.x are supported, the interface of components differs in others.])])
     AC_SUBST([OMPI_CPPFLAGS])
     AC_SUBST([OMPI_LDFLAGS])
     AC_SUBST([OMPI_LIBS])
