@@ -1,0 +1,125 @@
+# Everything that must hold: suites run one after another, each with a log, its time and what it
+# counts; the last line is "N passed, N failed, N skipped".
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+
+# Adds up and prints one suite's line: count NAME SECONDS PASSED FAILED SKIPPED
+count() {
+    PASSED=$((PASSED + $3))
+    FAILED=$((FAILED + $4))
+    SKIPPED=$((SKIPPED + $5))
+    printf '== %-28s %5d s   %d passed, %d failed, %d skipped\n' "$@"
+}
+
+suite_log() {
+    printf '%s/logs/check-%s.log' "$BUILD" "${1// /-}"
+}
+
+# A suite that counts as one: suite NAME COMMAND...
+suite() {
+    local name=$1 start=$SECONDS log
+
+    log=$(suite_log "$name")
+    shift
+    say "$name ..."
+    if "$@" >"$log" 2>&1; then
+        count "$name" $((SECONDS - start)) 1 0 0
+    else
+        tail -n 60 "$log"
+        count "$name" $((SECONDS - start)) 0 1 0
+    fi
+}
+
+# A suite that prints a line "PASS: what", "FAIL: what" or "SKIP: what" per test.
+suite_of_tests() {
+    local name=$1 start=$SECONDS log status=0 passed failed skipped
+
+    log=$(suite_log "$name")
+    shift
+    say "$name ..."
+    : >"$log"
+    "$@" >>"$log" 2>&1 & # in the background: a `| tee` would hide the status and buffer the lines
+    tail -n +1 --pid=$! -f "$log" 2>/dev/null |
+        grep --line-buffered -E '^(PASS|FAIL|XPASS|ERROR|SKIP):' | sed -u 's/^/   /' || true
+    wait $! || status=$?
+    passed=$(grep -cE '^PASS:' "$log" || true)
+    failed=$(grep -cE '^(FAIL|XPASS|ERROR):' "$log" || true)
+    skipped=$(grep -cE '^SKIP:' "$log" || true)
+    if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+        tail -n 60 "$log"
+        failed=1
+    fi
+    count "$name" $((SECONDS - start)) "$passed" "$failed" "$skipped"
+}
+
+# automake's harness, one test at a time: ranks already fill the machine.
+make_check() {
+    local status=0 log
+
+    make -C "$1" -j"$JOBS" check TESTS= &&
+        make -C "$1" check || status=$?
+    [ "$status" = 0 ] || while read -r log; do
+        printf '\n---- %s\n' "$log"
+        tail -n 60 "$1/$log"
+    done < <(cd "$1" && grep -lE '^:test-result: *(FAIL|ERROR|XPASS)' -r --include='*.trs' . |
+        sed 's/\.trs$/.log/')
+    return "$status"
+}
+
+# Configures a further tree beside build/ once: further_tree NAME FLAG...
+further_tree() {
+    local dir=$BUILD/check/$1
+
+    shift
+    mkdir -p "$dir"
+    if [ ! -f "$dir/config.status" ] || [ "$TOP/configure" -nt "$dir/config.status" ]; then
+        (cd "$dir" && "$TOP/configure" -q "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" "$@")
+    fi
+}
+
+# clang also writes down how it compiled each file, for clang-tidy and cppcheck.
+clang_build() {
+    local dir=$BUILD/check/clang
+
+    mkdir -p "$dir/commands"
+    further_tree clang "CC=clang -gen-cdb-fragment-path $dir/commands" CXX=clang++ &&
+        make -C "$dir" -j"$JOBS" all && make -C "$dir" -j"$JOBS" check TESTS=
+}
+
+# Only what the unit tests need is built, not the plugin and the emulator.
+sanitized_unit_tests() {
+    local dir=$BUILD/check/sanitized tests test status=0
+
+    further_tree sanitized --enable-asan --enable-ubsan || return
+    tests=$(make -s -C "$dir" print-tests | tr ' ' '\n' | sed -n '/^tests\/unit\//p') || return
+    # shellcheck disable=SC2086 # a list
+    make -C "$dir" -j"$JOBS" built-sources && make -C "$dir" -j"$JOBS" $tests || return
+    for test in $tests; do
+        case $(cd "$dir" && GDR_SRCDIR=$TOP GDR_BUILDDIR=$dir timeout 600 "./$test" >&2; echo $?) in
+        0) echo "PASS: $test" ;;
+        77) echo "SKIP: $test" ;;
+        *) echo "FAIL: $test"
+           status=1 ;;
+        esac
+    done
+    return $status
+}
+
+check_all() {
+    local begin=$SECONDS
+
+    mkdir -p "$BUILD/logs"
+    suite "gcc build" make -C "$BUILD" -j"$JOBS" all
+    suite_of_tests "make check" make_check "$BUILD"
+    suite "clang build" clang_build
+    suite_of_tests "unit tests with sanitizers" sanitized_unit_tests
+    suite "clang-tidy" "$TOP/scripts/tidy.sh" "$BUILD/check/clang" "$JOBS"
+    suite "cppcheck" "$TOP/scripts/cppcheck.sh" "$BUILD/check/clang" "$JOBS"
+    suite_of_tests "mutants" make -s -C "$BUILD" mutants
+    suite "distcheck" make -C "$BUILD" -j"$JOBS" distcheck AM_MAKEFLAGS=TESTS=
+    say "took $((SECONDS - begin)) s; logs in build/logs"
+    echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+    [ "$FAILED" = 0 ]
+}
