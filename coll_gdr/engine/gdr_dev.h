@@ -70,6 +70,10 @@ typedef struct gdr_dev_ops {
     gdr_status_t (*stream_status)(gdr_dev_stream_t *stream);
     gdr_status_t (*sync)(gdr_dev_stream_t *stream);
     void (*close)(gdr_dev_t *dev);
+
+    /* GDR_OK when reduce() will find its kernel for op on type (loads it now, so that nobody learns
+     * of a missing one after commit); GDR_ERR_UNSUPPORTED, logged. May be NULL: yes. */
+    gdr_status_t (*prepare)(gdr_dev_t *dev, gdr_op_t op, gdr_type_t type);
 } gdr_dev_ops_t;
 
 #endif

@@ -1,0 +1,54 @@
+#include "device/driver.h"
+#include "device/gdr_device.h"
+
+#include <string.h>
+
+/* Filled by one query; the order is that of the attributes below. */
+typedef struct answer {
+    unsigned int type, managed;
+    int ordinal;
+    CUcontext context;
+    unsigned long long buffer_id;
+} answer_t;
+
+static gdr_mem_kind_t kind_of(const answer_t *answer)
+{
+    if (answer->managed)
+        return GDR_MEM_MANAGED;
+    switch (answer->type) {
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_ARRAY:
+        return GDR_MEM_DEVICE;
+    case CU_MEMORYTYPE_HOST:
+        return GDR_MEM_REGISTERED;
+    default:
+        return GDR_MEM_HOST;
+    }
+}
+
+void gdr_device_classify(const void *pointer, gdr_mem_info_t *info)
+{
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    answer_t answer = {.ordinal = -1};
+    void *data[] = {&answer.type, &answer.managed, &answer.ordinal, &answer.context,
+                    &answer.buffer_id};
+    const gdr_driver_t *cu = gdr_driver_bound();
+
+    memset(info, 0, sizeof(*info));
+    info->ordinal = -1;
+    if (pointer == NULL || cu == NULL)
+        return;
+    /* Before the application's cuInit there is no device memory, and this returns an error. */
+    if (cu->cuPointerGetAttributes(sizeof(attributes) / sizeof(attributes[0]), attributes, data,
+                                   (CUdeviceptr)(uintptr_t)pointer) != CUDA_SUCCESS)
+        return;
+    info->kind = kind_of(&answer);
+    if (info->kind == GDR_MEM_HOST)
+        return;
+    info->ordinal = answer.ordinal >= 0 ? answer.ordinal : -1;
+    info->context = (uint64_t)(uintptr_t)answer.context;
+    info->buffer_id = answer.buffer_id;
+}

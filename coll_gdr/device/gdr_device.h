@@ -1,0 +1,112 @@
+/*
+ * The device room for mca: is there a driver, what is a pointer, a device to work on, and copies
+ * for staging. The driver library is opened with dlopen, nothing links to it.
+ *
+ * Thread rule: any thread, at any time, unless a function says otherwise. The calling thread's
+ * current context is the same after every call, and it may have none.
+ */
+#ifndef GDR_DEVICE_H
+#define GDR_DEVICE_H
+
+#include "base/gdr_log.h"
+#include "base/gdr_status.h"
+#include "engine/gdr_dev.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Opens and initialises the driver; repeatable, the first answer that is final is kept.
+ * GDR_ERR_UNSUPPORTED, and not a word in the log above GDR_LOG_DEBUG, where there is no driver or no
+ * device; GDR_ERR_VERSION, logged as info, where the driver is too old or does not fit its kernel
+ * module. Never needed before gdr_device_classify().
+ */
+gdr_status_t gdr_device_load(const gdr_log_t *log);
+
+/* Number of devices; 0 before a successful gdr_device_load(). */
+int gdr_device_count(void);
+
+/*
+ * Whether somebody has loaded libcuda into this process (11 ns: it looks again only when the
+ * dynamic linker has loaded something since). While false, no pointer is a device pointer.
+ */
+bool gdr_device_seen(void);
+
+typedef enum gdr_mem_kind {
+    GDR_MEM_HOST = 0,   /* unknown to CUDA */
+    GDR_MEM_REGISTERED, /* host memory, pinned or registered with CUDA */
+    GDR_MEM_DEVICE,
+    GDR_MEM_MANAGED     /* counts as device memory */
+} gdr_mem_kind_t;
+
+typedef struct gdr_mem_info {
+    gdr_mem_kind_t kind;
+    int ordinal;         /* of its device; -1: none in particular (host memory; some managed memory) */
+    uint64_t context;    /* handle of the owning context; 0: none (pools, VMM, host memory) */
+    uint64_t buffer_id;  /* unique per allocation, never reused; 0 for host memory */
+} gdr_mem_info_t;
+
+/*
+ * What `pointer` (inside any allocation, or NULL) is; never fails, initialises nothing. One driver
+ * query when libcuda is in the process, none otherwise. What CUDA does not know is host memory.
+ */
+void gdr_device_classify(const void *pointer, gdr_mem_info_t *info);
+
+/* DEVICE and MANAGED memory may be read and written by kernels only. */
+static inline bool gdr_device_is_device(const gdr_mem_info_t *info)
+{
+    return info->kind >= GDR_MEM_DEVICE;
+}
+
+typedef struct gdr_device_params {
+    const gdr_log_t *log;   /* must outlive the device */
+    uint32_t max_blocks;    /* of one kernel launch; 0 = the kernels' default */
+    bool no_stream_words;   /* behave as on a device without 64-bit stream words (tests) */
+} gdr_device_params_t;
+
+/*
+ * Opens device `ordinal` (0 ... gdr_device_count() - 1) in its primary context and loads the copy
+ * kernel, which shows that this build's kernels run there; logs what it found as info. Close with
+ * ops->close. Objects of different gdr_dev_t may be used at the same time.
+ */
+gdr_status_t gdr_device_open(const gdr_device_params_t *params, int ordinal,
+                             const gdr_dev_ops_t **ops, gdr_dev_t **dev);
+
+/*
+ * Makes the memory at `address` (a device or managed address of any device) readable and writable
+ * for kernels of dev; enables peer access once per pair. GDR_ERR_UNSUPPORTED, logged as info the
+ * first time per pair: copy it with gdr_device_copy_peer() instead. Thread rule of gdr_dev_t.
+ */
+gdr_status_t gdr_device_reach(gdr_dev_t *dev, uint64_t address);
+
+/*
+ * Enqueues a copy between memory that the stream's device can reach and memory that it cannot (of
+ * another device or context), either way round. The source must not change until it is done.
+ * Thread rule of gdr_dev_t.
+ */
+gdr_status_t gdr_device_copy_peer(gdr_dev_stream_t *stream, uint64_t destination, uint64_t source,
+                                  uint64_t bytes);
+
+/*
+ * Copies for staging, done when the function returns. They are ordered after what the application
+ * put into the NULL stream of the context that owns the device buffer, and the result is visible to
+ * any stream. `host` is ordinary or pinned memory. bytes may be 0. The caller counts the bytes.
+ */
+gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes);
+gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const void *host,
+                                size_t bytes);
+
+/*
+ * Pinned host memory, usable with every device of the process; `ordinal`: the device whose primary
+ * context owns it (a cudaDeviceReset there invalidates it: compare *context_id with
+ * gdr_device_context_id() before use, and drop it, without freeing, when they differ).
+ */
+gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t bytes, void **host,
+                                     uint64_t *context_id);
+void gdr_device_pinned_free(const gdr_log_t *log, int ordinal, void *host, uint64_t context_id);
+
+/* Number of the primary context of `ordinal`, unique in the process; 0 if it is not active. */
+uint64_t gdr_device_context_id(int ordinal);
+
+#endif
