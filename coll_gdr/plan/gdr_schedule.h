@@ -16,7 +16,10 @@
 #ifndef GDR_SCHEDULE_H
 #define GDR_SCHEDULE_H
 
+#include "base/gdr_status.h"
+
 #include <stdint.h>
+#include <stdio.h>
 
 typedef enum gdr_step_kind {
     GDR_STEP_PUT,    /* in[0]: own slot -> out[0]: peer's slot, then the peer's flag; 0 bytes: flag alone */
@@ -63,13 +66,27 @@ typedef struct gdr_sched {
     int32_t rank, size;
     uint64_t bytes; /* of the segment */
     uint32_t nsteps, noperands, ndeps, ncredits, nreaders;
-    uint32_t rounds; /* writes per segment of every flag (the largest of them) */
+    /* Writes per segment of every flag: equal for all flags, on all ranks and in all segments of a
+     * plan. A flag that occurs in a schedule occurs in exactly rounds 0 .. rounds - 1; in a plan of
+     * more than one segment the same flags occur in all of them (empty blocks: 0-byte PUTs). So
+     * instance i + 1 exists if and only if round + 1 < rounds or segment s + depth exists. */
+    uint32_t rounds;
     gdr_step_t *steps; /* in a valid execution order */
     gdr_operand_t *operands;
     uint32_t *deps;
     gdr_credit_t *credits; /* derived: gdr_sched_derive_credits() */
     uint32_t *readers;     /* step indices */
 } gdr_sched_t;
+
+/*
+ * Fills credits[] and readers[] from the steps: for every WAIT, all later steps before the next WAIT
+ * of the same flag that read what the WAIT announces (the source of a PUT is read until the PUT is
+ * locally complete). chunk_bytes: of the layout that the steps were made for. GDR_ERR_NO_MEMORY.
+ */
+gdr_status_t gdr_sched_derive_credits(gdr_sched_t *sched, uint64_t chunk_bytes);
+void gdr_sched_free(gdr_sched_t *sched); /* NULL: nothing */
+/* One line per step and credit, for people: explain, trace and failed tests. */
+void gdr_sched_print(const gdr_sched_t *sched, FILE *file);
 
 /* Flags and credits: 64-bit, compared >=, never reset: an abandoned call's are simply overtaken. */
 enum { GDR_FLAG_INSTANCE_BITS = 24 };

@@ -1,0 +1,12 @@
+#include "plan/gdr_algorithms.h"
+
+static const gdr_algorithm_t *const registry[] = {
+    &gdr_algorithm_twoshot,
+    &gdr_algorithm_ring,
+    NULL,
+};
+
+const gdr_algorithm_t *const *gdr_plan_algorithms(void)
+{
+    return registry;
+}

@@ -1,0 +1,178 @@
+#include "plan/gdr_plan.h"
+
+#include "plan/gdr_blocks.h"
+#include "plan/gdr_builder.h"
+#include "plan/gdr_select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A message is cut in `depth` segments, so that its steps overlap, as long as each rank's block of a
+ * segment keeps this many bytes. With less, the fixed cost of a step (launch, put and flag: about
+ * 10 us) outweighs by far what overlapping saves (32 KiB take 1 us on a 400 Gbit/s rail).
+ */
+enum { PIPELINE_BLOCK_BYTES = 32 << 10 };
+
+enum {
+    DEFAULT_LANE_BYTES = 4 << 20,
+    DEFAULT_CTL_BYTES = 64 << 10,
+    DEFAULT_MIN_CHUNK = 1 << 10,
+    DEFAULT_DEPTH = 4,
+    MAX_DEPTH = 1024,
+    CTL_UNIT = 4 * GDR_WORD_BYTES /* a part of the control page has four areas of words */
+};
+
+#define MAX_LANE_BYTES (UINT64_C(1) << 40)
+#define MAX_INSTANCES  ((UINT64_C(1) << GDR_FLAG_INSTANCE_BITS) - 1)
+
+void gdr_plan_params_init(gdr_plan_params_t *params)
+{
+    *params = (gdr_plan_params_t){.algorithm = "auto",
+                                  .lane_bytes = DEFAULT_LANE_BYTES,
+                                  .ctl_bytes = DEFAULT_CTL_BYTES,
+                                  .chunk_size = 0,
+                                  .min_chunk = DEFAULT_MIN_CHUNK,
+                                  .depth = DEFAULT_DEPTH};
+}
+
+static bool known_algorithm(const char *name)
+{
+    if (strcmp(name, "auto") == 0)
+        return true;
+    for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++)
+        if (strcmp(name, (*a)->name) == 0)
+            return true;
+    return false;
+}
+
+const char *gdr_plan_params_error(const gdr_plan_params_t *p)
+{
+    if (memchr(p->algorithm, '\0', sizeof(p->algorithm)) == NULL)
+        return "the algorithm's name is longer than 31 characters";
+    if (!known_algorithm(p->algorithm))
+        return "no algorithm of that name";
+    if (p->lane_bytes == 0 || p->lane_bytes % (GDR_LANE_PARTS * GDR_SLOT_ALIGN) != 0)
+        return "the lane's size is not a positive multiple of 1024 bytes";
+    if (p->lane_bytes > MAX_LANE_BYTES)
+        return "the lane is larger than 1 TiB";
+    if (p->ctl_bytes == 0 || p->ctl_bytes % (GDR_LANE_PARTS * CTL_UNIT) != 0)
+        return "the size of the lane's control words is not a positive multiple of 128 bytes";
+    /* Half as many bytes of words in the lane, and something must be left for slots. */
+    if (p->ctl_bytes > p->lane_bytes)
+        return "the lane's control words need more room than the lane has";
+    if (p->chunk_size != 0 && p->chunk_size < GDR_SLOT_ALIGN)
+        return "the chunk size is below 256 bytes";
+    if (p->chunk_size != 0 && p->chunk_size < p->min_chunk)
+        return "the chunk size is below the minimum chunk size";
+    if (p->min_chunk > p->lane_bytes / GDR_LANE_PARTS)
+        return "the minimum chunk size is larger than a quarter of the lane";
+    if (p->depth == 0 || p->depth > MAX_DEPTH)
+        return "the depth is not in 1 to 1024";
+    return NULL;
+}
+
+static gdr_status_t check_request(const gdr_plan_request_t *r)
+{
+    uint64_t bytes;
+
+    if (r->params == NULL || r->size < 1 || r->rank < 0 || r->rank >= r->size || r->count == 0 ||
+        r->type_bytes == 0)
+        return GDR_ERR_INVALID;
+    if (!gdr_mul_u64(r->count, r->type_bytes, &bytes) || bytes > INT64_MAX)
+        return GDR_ERR_INVALID;
+    return gdr_plan_params_error(r->params) == NULL ? GDR_OK : GDR_ERR_INVALID;
+}
+
+/* Elements of every segment but the last. */
+static gdr_status_t segment_elements(const gdr_plan_request_t *r, const gdr_layout_t *layout,
+                                     uint64_t *elements)
+{
+    uint64_t unit = gdr_blocks_unit(r->type_bytes), blocks = layout->shape.seg_chunks;
+    uint64_t most, wanted, n;
+
+    if (!gdr_mul_u64(gdr_align_down(layout->chunk_bytes / r->type_bytes, unit), blocks, &most) ||
+        most == 0 || most > INT64_MAX)
+        return GDR_ERR_UNSUPPORTED;
+    wanted = gdr_min_u64(layout->depth,
+                         r->count * r->type_bytes / (PIPELINE_BLOCK_BYTES * blocks));
+    n = gdr_max_u64(gdr_div_up(r->count, most), wanted);
+    *elements = gdr_align_up(gdr_div_up(r->count, n), unit * blocks);
+    return GDR_OK;
+}
+
+static gdr_status_t build_segment(const gdr_plan_request_t *request, const gdr_plan_t *plan,
+                                  uint64_t elements, gdr_sched_t **sched)
+{
+    gdr_status_t status;
+    gdr_build_t build;
+
+    gdr_build_init(&build, request->rank, request->size, elements * request->type_bytes);
+    if (build.status == GDR_OK) {
+        status = plan->algorithm->build(request, &plan->layout, elements, &build);
+        if (build.status == GDR_OK)
+            build.status = status;
+    }
+    return gdr_build_finish(&build, plan->layout.chunk_bytes, sched);
+}
+
+/* Flag values count the writes of a flag through the call. */
+static bool instances_fit(const gdr_plan_t *plan)
+{
+    uint64_t runs = gdr_div_up(plan->nsegments, plan->layout.depth);
+
+    return runs <= MAX_INSTANCES / plan->last->rounds;
+}
+
+static gdr_status_t fill(const gdr_plan_request_t *request, gdr_plan_t *plan)
+{
+    gdr_candidate_t chosen;
+    uint64_t elements;
+    gdr_status_t status;
+
+    status = gdr_select(request, &chosen);
+    if (status != GDR_OK)
+        return status;
+    plan->algorithm = chosen.algorithm;
+    plan->layout = chosen.layout;
+    status = segment_elements(request, &plan->layout, &elements);
+    if (status != GDR_OK)
+        return status;
+    plan->nsegments = gdr_div_up(request->count, elements);
+    plan->seg_bytes = gdr_min_u64(elements, request->count) * request->type_bytes;
+    status = build_segment(request, plan, request->count - (plan->nsegments - 1) * elements,
+                           &plan->last);
+    if (status != GDR_OK)
+        return status;
+    if (!instances_fit(plan))
+        return GDR_ERR_UNSUPPORTED;
+    return plan->nsegments == 1 ? GDR_OK : build_segment(request, plan, elements, &plan->full);
+}
+
+gdr_status_t gdr_plan_make(const gdr_plan_request_t *request, gdr_plan_t **plan)
+{
+    gdr_status_t status = check_request(request);
+    gdr_plan_t *made;
+
+    if (status != GDR_OK)
+        return status;
+    made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return GDR_ERR_NO_MEMORY;
+    status = fill(request, made);
+    if (status != GDR_OK) {
+        gdr_plan_free(made);
+        return status;
+    }
+    *plan = made;
+    return GDR_OK;
+}
+
+void gdr_plan_free(gdr_plan_t *plan)
+{
+    if (plan == NULL)
+        return;
+    gdr_sched_free(plan->full);
+    gdr_sched_free(plan->last);
+    free(plan);
+}

@@ -1,0 +1,223 @@
+/*
+ * Direct two-shot: every rank owns one block; all send it their part of it (reduce-scatter), the
+ * owner reduces in rank order and sends the result to all (allgather). Two steps of latency.
+ *
+ * Slots of rank r, 2(p - 1) in all; "place" numbers the peers 0 .. p - 2 without r:
+ *   outgoing: slot 0 ..., blocks side by side at place * block bytes, so that one COPY fills all
+ *     blocks below r and one all above; block q is put to q from there;
+ *   incoming: slot p - 1 + place, one for each peer's part of block r; the result, and before that
+ *     partial results, replace the first of them.
+ * The result of block q lands on the outgoing copy of block q: q has finished it only after that
+ * copy had arrived there.
+ */
+#include "plan/gdr_algorithms.h"
+#include "plan/gdr_blocks.h"
+
+typedef struct twoshot {
+    gdr_build_t *build;
+    gdr_blocks_t blocks;
+    uint32_t p, r;
+    uint64_t own_bytes; /* of block r */
+    bool only;          /* the message is this segment: flags of empty blocks are left out */
+    uint32_t copy_low, copy_high, result; /* steps */
+} twoshot_t;
+
+/* The number of `peer` among the peers of `rank`. */
+static uint32_t place(uint32_t rank, uint32_t peer)
+{
+    return peer < rank ? peer : peer - 1;
+}
+
+static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
+{
+    uint32_t peers = (uint32_t)request->size - 1;
+
+    *shape = (gdr_shape_t){.nslots = 2 * peers,
+                           .nflags = 2 * peers,
+                           .nchannels = 2 * peers,
+                           .seg_chunks = (uint32_t)request->size};
+    return peers < UINT32_MAX / 4;
+}
+
+static uint64_t block_bytes(const twoshot_t *t, uint32_t b)
+{
+    return gdr_blocks_bytes(&t->blocks, b, b + 1);
+}
+
+/* Where block `peer` lies among the outgoing blocks of `rank`. */
+static gdr_operand_t outgoing(const twoshot_t *t, uint32_t rank, uint32_t peer)
+{
+    return gdr_operand_slot((int32_t)rank, 0,
+                            place(rank, peer) * t->blocks.block * t->blocks.type_bytes);
+}
+
+static gdr_operand_t incoming(const twoshot_t *t, uint32_t rank, uint32_t place_of_peer)
+{
+    return gdr_operand_slot((int32_t)rank, t->p - 1 + place_of_peer, 0);
+}
+
+/* Phase 0: reduce-scatter, 1: allgather. */
+static gdr_edge_t edge(const twoshot_t *t, uint32_t from, uint32_t to, uint32_t phase)
+{
+    return (gdr_edge_t){.peer = (int32_t)(from == t->r ? to : from),
+                        .flag = phase * (t->p - 1) + place(to, from),
+                        .channel = phase * (t->p - 1) + place(from, to)};
+}
+
+/* Copies SEND blocks first .. end - 1 to their outgoing places; `first` is a peer's. */
+static uint32_t copy_out(twoshot_t *t, uint32_t first, uint32_t end)
+{
+    uint64_t bytes = gdr_blocks_bytes(&t->blocks, first, end);
+
+    if (bytes == 0)
+        return GDR_BUILD_NONE;
+    return gdr_build_copy(t->build,
+                          gdr_operand_send(t->build, gdr_blocks_offset(&t->blocks, first)),
+                          outgoing(t, t->r, first), bytes);
+}
+
+static void scatter(twoshot_t *t)
+{
+    t->copy_high = copy_out(t, t->r + 1, t->p);
+    t->copy_low = copy_out(t, 0, t->r);
+    /* Every rank begins with another peer. */
+    for (uint32_t i = 1; i < t->p; i++) {
+        uint32_t q = (uint32_t)(((uint64_t)t->r + i) % t->p);
+        uint64_t bytes = block_bytes(t, q);
+
+        if (bytes == 0 && t->only)
+            continue;
+        gdr_build_put(t->build, edge(t, t->r, q, 0), outgoing(t, t->r, q),
+                      incoming(t, q, place(q, t->r)), bytes);
+        if (bytes != 0)
+            gdr_build_after(t->build, q > t->r ? t->copy_high : t->copy_low);
+    }
+}
+
+/* Waits for every peer's part of block r; returns the first of p - 1 consecutive steps. */
+static uint32_t await_parts(twoshot_t *t)
+{
+    uint32_t first = GDR_BUILD_NONE;
+
+    for (uint32_t q = 0; q < t->p; q++) {
+        uint32_t wait;
+
+        if (q == t->r)
+            continue;
+        wait = gdr_build_wait(t->build, edge(t, q, t->r, 0), incoming(t, t->r, place(t->r, q)),
+                              t->own_bytes);
+        if (first == GDR_BUILD_NONE)
+            first = wait;
+    }
+    return first;
+}
+
+/* One REDUCE over ranks first .. end - 1, behind the partial result of those before. */
+static uint32_t reduce_ranks(twoshot_t *t, uint32_t first, uint32_t end, uint32_t waits,
+                             uint32_t before)
+{
+    gdr_operand_t recv = gdr_operand_recv(t->build, gdr_blocks_offset(&t->blocks, t->r));
+    gdr_operand_t in[GDR_STEP_MAX_IN], out[GDR_STEP_MAX_OUT];
+    uint32_t nin = 0, nout = 0, step;
+
+    if (before != GDR_BUILD_NONE)
+        in[nin++] = incoming(t, t->r, 0);
+    for (uint32_t q = first; q < end; q++)
+        in[nin++] = q == t->r
+                        ? gdr_operand_send(t->build, gdr_blocks_offset(&t->blocks, t->r))
+                        : incoming(t, t->r, place(t->r, q));
+    if (end == t->p) /* final values only */
+        out[nout++] = recv;
+    out[nout++] = incoming(t, t->r, 0);
+    step = gdr_build_reduce(t->build, in, nin, out, nout, t->own_bytes);
+    gdr_build_after(t->build, before);
+    for (uint32_t q = first; q < end; q++)
+        if (q != t->r)
+            gdr_build_after(t->build, waits + place(t->r, q));
+    return step;
+}
+
+static void reduce(twoshot_t *t)
+{
+    uint32_t waits, step = GDR_BUILD_NONE;
+
+    if (t->own_bytes == 0 && t->only)
+        return;
+    waits = await_parts(t);
+    if (t->own_bytes == 0)
+        return;
+    for (uint32_t first = 0; first < t->p;) {
+        uint32_t room = GDR_STEP_MAX_IN - (first > 0 ? 1 : 0);
+        uint32_t end = t->p - first < room ? t->p : first + room;
+
+        step = reduce_ranks(t, first, end, waits, step);
+        first = end;
+    }
+    t->result = step;
+}
+
+static void announce(twoshot_t *t)
+{
+    if (t->own_bytes == 0 && t->only)
+        return;
+    for (uint32_t i = 1; i < t->p; i++) {
+        uint32_t q = (uint32_t)(((uint64_t)t->r + i) % t->p);
+
+        gdr_build_put(t->build, edge(t, t->r, q, 1), incoming(t, t->r, 0), outgoing(t, q, t->r),
+                      t->own_bytes);
+        gdr_build_after(t->build, t->result);
+    }
+}
+
+/* Waits for the results of blocks first .. end - 1 and copies them to RECV with one kernel. */
+static void gather(twoshot_t *t, uint32_t first, uint32_t end, uint32_t copied_out)
+{
+    uint64_t bytes = gdr_blocks_bytes(&t->blocks, first, end);
+    uint32_t waits = GDR_BUILD_NONE, nwaits = 0;
+
+    for (uint32_t q = first; q < end; q++) {
+        uint32_t wait;
+
+        if (block_bytes(t, q) == 0 && t->only)
+            continue;
+        wait = gdr_build_wait(t->build, edge(t, q, t->r, 1), outgoing(t, t->r, q),
+                              block_bytes(t, q));
+        waits = nwaits++ == 0 ? wait : waits;
+    }
+    if (bytes == 0)
+        return;
+    gdr_build_copy(t->build, outgoing(t, t->r, first),
+                   gdr_operand_recv(t->build, gdr_blocks_offset(&t->blocks, first)), bytes);
+    gdr_build_after(t->build, copied_out); /* in place: the input has been read */
+    for (uint32_t i = 0; i < nwaits; i++)
+        gdr_build_after(t->build, waits + i);
+}
+
+static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t *layout,
+                          uint64_t elements, gdr_build_t *b)
+{
+    twoshot_t t = {.build = b,
+                   .p = (uint32_t)request->size,
+                   .r = (uint32_t)request->rank,
+                   .only = elements == request->count,
+                   .copy_low = GDR_BUILD_NONE,
+                   .copy_high = GDR_BUILD_NONE,
+                   .result = GDR_BUILD_NONE};
+
+    t.blocks = gdr_blocks_make(elements, t.p, request->type_bytes);
+    t.own_bytes = block_bytes(&t, t.r);
+    if (t.p > 1 && t.blocks.block * t.blocks.type_bytes > layout->chunk_bytes)
+        return GDR_ERR_INVALID;
+    if (t.p == 1) {
+        gdr_build_copy(b, gdr_operand_send(b, 0), gdr_operand_recv(b, 0), t.own_bytes);
+        return b->status;
+    }
+    scatter(&t);
+    reduce(&t);
+    announce(&t);
+    gather(&t, t.r + 1, t.p, t.copy_high);
+    gather(&t, 0, t.r, t.copy_low);
+    return b->status;
+}
+
+const gdr_algorithm_t gdr_algorithm_twoshot = {.name = "twoshot", .shape = shape, .build = build};
