@@ -19,6 +19,10 @@ AC_DEFUN([GDR_CHECK_WARNINGS], [
                  [GDR_TRY_CFLAG([flag])])
     AS_IF([test "x$enable_werror" = xyes], [GDR_WARN_CFLAGS="$GDR_WARN_CFLAGS -Werror"])
     AC_SUBST([GDR_WARN_CFLAGS])
+    # C++ is used for the kernels' twins alone.
+    GDR_WARN_CXXFLAGS="-Wall -Wextra -Wshadow"
+    AS_IF([test "x$enable_werror" = xyes], [GDR_WARN_CXXFLAGS="$GDR_WARN_CXXFLAGS -Werror"])
+    AC_SUBST([GDR_WARN_CXXFLAGS])
 ])
 # GDR_CHECK_SANITIZERS: --enable-asan and --enable-ubsan
 AC_DEFUN([GDR_CHECK_SANITIZERS], [

@@ -48,7 +48,7 @@ typedef struct gdr_kernel_image {
     size_t bytes;
 } gdr_kernel_image_t;
 
-typedef struct gdr_kernel_grid {
+typedef struct {
     uint32_t blocks;  /* grid dimension x; y and z are 1 */
     uint32_t threads; /* block dimension x; y and z are 1 */
 } gdr_kernel_grid_t;

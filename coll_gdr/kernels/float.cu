@@ -1,0 +1,7 @@
+/* Floating point and complex sums, products and extremes; the plain copy. */
+#include "kernels/gdr_shell.h"
+
+#define GDR_KERNEL_FLOAT GDR_SHELL
+#include "kernels/gdr_kernels.def"
+
+GDR_SHELL_COPY
