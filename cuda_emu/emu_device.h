@@ -67,6 +67,14 @@ static inline int emu_parse_long(const char *text, long low, long high, long *va
     return 0;
 }
 
+/* CUDA_EMU_VERBOSE is set, and not to 0. */
+static inline int emu_verbose_wanted(void)
+{
+    const char *text = getenv("CUDA_EMU_VERBOSE");
+
+    return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+}
+
 /* Physical devices of this node. A value that does not parse is the default. */
 static inline int emu_device_count(void)
 {

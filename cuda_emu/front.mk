@@ -13,3 +13,50 @@ cuda_emu/nvml/stubs.c: cuda_emu/nvml/functions.list cuda_emu/front_stubs.awk
 	$(AM_V_GEN)$(MKDIR_P) cuda_emu/nvml && awk -v report=emu_nvml_unsupported \
 	    -f $(srcdir)/cuda_emu/front_stubs.awk $(srcdir)/cuda_emu/nvml/functions.list > $@.tmp && \
 	    mv $@.tmp $@
+
+# The runtime: one core, compiled once per major version. libtool would write both into one
+# libcudart.la, so they are linked as what they are: files with a fixed name and soname.
+emu_rt_sources = \
+	cuda_emu/cudart/rt.h cuda_emu/cudart/errors.def cuda_emu/cudart/properties.def \
+	cuda_emu/cudart/register.h cuda_emu/cudart/driver.c cuda_emu/cudart/error.c \
+	cuda_emu/cudart/context.c cuda_emu/cudart/memory.c cuda_emu/cudart/copy.c \
+	cuda_emu/cudart/stream.c cuda_emu/cudart/device.c cuda_emu/cudart/properties.c \
+	cuda_emu/cudart/register.c cuda_emu/cudart/launch.c cuda_emu/cudart/symbol.c
+EXTRA_DIST += cuda_emu/cudart/functions.list
+emulib_PROGRAMS = cuda_emu/libcudart.so.12 cuda_emu/libcudart.so.13
+
+cuda_emu_libcudart_so_12_SOURCES = $(emu_rt_sources)
+nodist_cuda_emu_libcudart_so_12_SOURCES = cuda_emu/cudart/stubs12.c
+cuda_emu_libcudart_so_12_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DRT_MAJOR=12
+cuda_emu_libcudart_so_12_CFLAGS = $(AM_CFLAGS) -fPIC
+cuda_emu_libcudart_so_12_LINK = $(emu_rt_link) -Wl,-soname,libcudart.so.12 \
+	-Wl,--version-script,cuda_emu/cudart/map12 -o $@
+cuda_emu_libcudart_so_12_DEPENDENCIES = cuda_emu/cudart/map12
+cuda_emu_libcudart_so_12_LDADD = -ldl
+
+cuda_emu_libcudart_so_13_SOURCES = $(emu_rt_sources)
+nodist_cuda_emu_libcudart_so_13_SOURCES = cuda_emu/cudart/stubs13.c
+cuda_emu_libcudart_so_13_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DRT_MAJOR=13
+cuda_emu_libcudart_so_13_CFLAGS = $(AM_CFLAGS) -fPIC
+cuda_emu_libcudart_so_13_LINK = $(emu_rt_link) -Wl,-soname,libcudart.so.13 \
+	-Wl,--version-script,cuda_emu/cudart/map13 -o $@
+cuda_emu_libcudart_so_13_DEPENDENCIES = cuda_emu/cudart/map13
+cuda_emu_libcudart_so_13_LDADD = -ldl
+
+emu_rt_link = $(CC) -shared -Wl,-z,defs $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS)
+
+CLEANFILES += cuda_emu/cudart/stubs12.c cuda_emu/cudart/stubs13.c cuda_emu/cudart/map12 \
+	cuda_emu/cudart/map13 cuda_emu/libcudart.so
+emu_rt_stubs = $(MKDIR_P) cuda_emu/cudart && awk -v report=rt_unsupported
+cuda_emu/cudart/stubs12.c: cuda_emu/cudart/functions.list cuda_emu/front_stubs.awk
+	$(AM_V_GEN)$(emu_rt_stubs) -v major=12 \
+	    -f $(srcdir)/cuda_emu/front_stubs.awk $(srcdir)/cuda_emu/cudart/functions.list > $@.tmp && mv $@.tmp $@
+cuda_emu/cudart/stubs13.c: cuda_emu/cudart/functions.list cuda_emu/front_stubs.awk
+	$(AM_V_GEN)$(emu_rt_stubs) -v major=13 \
+	    -f $(srcdir)/cuda_emu/front_stubs.awk $(srcdir)/cuda_emu/cudart/functions.list > $@.tmp && mv $@.tmp $@
+emu_rt_map = $(MKDIR_P) cuda_emu/cudart && echo "libcudart.so.$$major" \
+	"{ global: cuda*; __cuda*; local: *; };" > $@
+cuda_emu/cudart/map12:
+	$(AM_V_GEN)major=12; $(emu_rt_map)
+cuda_emu/cudart/map13:
+	$(AM_V_GEN)major=13; $(emu_rt_map)

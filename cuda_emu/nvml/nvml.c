@@ -38,7 +38,7 @@ nvmlReturn_t emu_nvml_copy(const char *text, char *out, unsigned length)
 
 int emu_nvml_unsupported(const char *function)
 {
-    if (getenv("CUDA_EMU_VERBOSE") != NULL)
+    if (emu_verbose_wanted())
         fprintf(stderr, "cuda_emu: %s is not implemented\n", function);
     return emu_nvml_ready() ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_UNINITIALIZED;
 }
