@@ -60,3 +60,19 @@ cuda_emu/cudart/map12:
 	$(AM_V_GEN)major=12; $(emu_rt_map)
 cuda_emu/cudart/map13:
 	$(AM_V_GEN)major=13; $(emu_rt_map)
+
+# cuda-emu COMMAND...
+bin_PROGRAMS += cuda_emu/launcher/cuda-emu
+cuda_emu_launcher_cuda_emu_SOURCES = cuda_emu/launcher/cuda-emu.c
+cuda_emu_launcher_cuda_emu_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DCUDA_EMU_BINDIR='"$(bindir)"' -DCUDA_EMU_LIBDIR='"$(emulibdir)"'
+
+# libcudart.so for -lcudart and dlopen: the newest major
+install-exec-local:
+	$(MKDIR_P) $(DESTDIR)$(emulibdir) && \
+	    ln -sf libcudart.so.13 $(DESTDIR)$(emulibdir)/libcudart.so
+uninstall-local:
+	rm -f $(DESTDIR)$(emulibdir)/libcudart.so
+all-local: cuda_emu/libcudart.so
+cuda_emu/libcudart.so: cuda_emu/libcudart.so.13
+	$(AM_V_GEN)ln -sf libcudart.so.13 $@
