@@ -1,1 +1,2 @@
 # tests: one fragment per folder
+include tests/unit/kernels.mk

@@ -22,7 +22,7 @@ am__v_NVCC_1 =
 SUFFIXES = .cu .fatbin
 .cu.fatbin:
 	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(GDR_NVCC_FLAGS) $(NVCCFLAGS) -fatbin -o $@ $<
-$(gdr_kernel_fatbins): $(gdr_kernel_headers) coll_gdr/base/optypes.def Makefile
+$(gdr_kernel_fatbins): $(gdr_kernel_headers) coll_gdr/base/optypes.def
 CLEANFILES += $(gdr_kernel_fatbins)
 
 noinst_LTLIBRARIES += libgdr_kernels.la
