@@ -1,0 +1,146 @@
+/*
+ * Does UCX really move bytes of this memory? A pattern goes from the host into the region, inside
+ * it, and back, over a connection of this process to itself; the CPU, which cannot look into device
+ * memory, compares it here.
+ */
+#include "ucx_glue/ucx.h"
+
+#include <string.h>
+#include <time.h>
+
+#define CHECK_BYTES   32
+#define CHECK_SECONDS 5.0
+
+typedef struct check {
+    gdr_net_mem_t *mem;
+    gdr_net_peer_t *self;
+    gdr_net_rmem_t *rmem;
+    unsigned char pattern[CHECK_BYTES], back[CHECK_BYTES];
+} check_t;
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static ucs_status_t wait_for(gdr_net_t *net, void *request)
+{
+    double end = seconds() + CHECK_SECONDS;
+    ucs_status_t status = UCS_PTR_STATUS(request);
+
+    if (!UCS_PTR_IS_PTR(request))
+        return status;
+    do {
+        ucp_worker_progress(net->worker);
+        status = ucp_request_check_status(request);
+    } while (status == UCS_INPROGRESS && seconds() < end);
+    ucp_request_free(request);
+    return status == UCS_INPROGRESS ? UCS_ERR_TIMED_OUT : status;
+}
+
+static ucs_status_t flush(const check_t *check)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+
+    return wait_for(check->mem->net, ucp_ep_flush_nbx(check->self->ep, &param));
+}
+
+static ucs_status_t put(const check_t *check, const void *source, ucs_memory_type_t type,
+                        uint64_t offset)
+{
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+                                 .memory_type = type};
+    ucs_status_t status =
+        wait_for(check->mem->net,
+                 ucp_put_nbx(check->self->ep, source, CHECK_BYTES, check->mem->address + offset,
+                             check->rmem->rkey, &param));
+
+    return status == UCS_OK ? flush(check) : status;
+}
+
+static ucs_status_t get(check_t *check, uint64_t offset)
+{
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+                                 .memory_type = UCS_MEMORY_TYPE_HOST};
+
+    return wait_for(check->mem->net,
+                    ucp_get_nbx(check->self->ep, check->back, CHECK_BYTES,
+                                check->mem->address + offset, check->rmem->rkey, &param));
+}
+
+static ucs_status_t round_trip(check_t *check)
+{
+    const void *inside = (const void *)(uintptr_t)check->mem->address;
+    ucs_status_t status = put(check, check->pattern, UCS_MEMORY_TYPE_HOST, 0);
+
+    if (status == UCS_OK)
+        status = put(check, inside, check->mem->type, CHECK_BYTES);
+    if (status == UCS_OK)
+        status = get(check, CHECK_BYTES);
+    return status;
+}
+
+static ucs_status_t wipe(check_t *check)
+{
+    static const unsigned char zeros[CHECK_BYTES];
+    ucs_status_t status = put(check, zeros, UCS_MEMORY_TYPE_HOST, 0);
+
+    return status == UCS_OK ? put(check, zeros, UCS_MEMORY_TYPE_HOST, CHECK_BYTES) : status;
+}
+
+static gdr_status_t run(check_t *check)
+{
+    const gdr_log_t *log = check->mem->net->log;
+    ucs_status_t status;
+
+    for (unsigned i = 0; i < CHECK_BYTES; i++)
+        check->pattern[i] = (unsigned char)(0xa5 ^ (i * 37));
+    status = round_trip(check);
+    if (status != UCS_OK)
+        return gdr_ucx_failed(log, "UCX's access to this process's own window", status);
+    if (memcmp(check->pattern, check->back, CHECK_BYTES) != 0) {
+        gdr_error(log, "UCX %s put %d bytes into this process's own window and says that it is "
+                       "done, but other bytes come back",
+                  ucp_get_version_string(), CHECK_BYTES);
+        return GDR_ERR_NET;
+    }
+    status = wipe(check);
+    if (status != UCS_OK)
+        return gdr_ucx_failed(log, "UCX's access to this process's own window", status);
+    gdr_debug(log, "UCX moves bytes of the window: checked by put and get");
+    return GDR_OK;
+}
+
+static gdr_status_t import_own(check_t *check)
+{
+    unsigned char packed[1024];
+    size_t bytes = sizeof(packed);
+    gdr_status_t status = gdr_ucx_pack(check->mem, packed, &bytes);
+
+    if (status != GDR_OK)
+        return status;
+    return gdr_ucx_import(check->self, packed, bytes, &check->rmem);
+}
+
+gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
+{
+    gdr_net_t *net = mem->net;
+    check_t check = {.mem = mem};
+    gdr_status_t status;
+
+    if (mem->bytes < 2 * CHECK_BYTES)
+        return GDR_OK;
+    status = gdr_ucx_peer_create(net, net->address, net->address_bytes, &check.self);
+    if (status != GDR_OK)
+        return status;
+    status = import_own(&check);
+    if (status == GDR_OK) {
+        status = run(&check);
+        gdr_ucx_release(check.rmem);
+    }
+    gdr_ucx_disconnect(check.self);
+    return status;
+}

@@ -1,0 +1,159 @@
+#include "ucx_glue/ucx.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t status)
+{
+    gdr_error(log, "%s failed: %s (UCX %s)", what, ucs_status_string(status),
+              ucp_get_version_string());
+    switch (status) {
+    case UCS_ERR_NO_MEMORY:
+        return GDR_ERR_NO_MEMORY;
+    case UCS_ERR_UNSUPPORTED:
+        return GDR_ERR_UNSUPPORTED;
+    case UCS_ERR_UNREACHABLE:
+        return GDR_ERR_UNREACHABLE;
+    default:
+        return GDR_ERR_NET;
+    }
+}
+
+static gdr_status_t check_version(const gdr_ucx_params_t *params, const gdr_log_t *log)
+{
+    unsigned major, minor, release;
+
+    if (params->abi != GDR_UCX_ABI) {
+        gdr_error(log, "gdr_ucx.so has interface %d, the plugin wants %u: they are of different "
+                       "builds",
+                  GDR_UCX_ABI, params->abi);
+        return GDR_ERR_VERSION;
+    }
+    ucp_get_version(&major, &minor, &release);
+    if (major == GDR_UCX_MIN_MAJOR && minor >= GDR_UCX_MIN_MINOR)
+        return GDR_OK;
+    gdr_error(log, "UCX %u.%u.%u is in the process, %d.%d or newer is needed", major, minor,
+              release, GDR_UCX_MIN_MAJOR, GDR_UCX_MIN_MINOR);
+    return GDR_ERR_VERSION;
+}
+
+static gdr_status_t net_address(gdr_net_t *net, void *buffer, size_t *bytes)
+{
+    size_t capacity = *bytes;
+
+    *bytes = net->address_bytes;
+    if (capacity < net->address_bytes)
+        return GDR_ERR_INVALID;
+    memcpy(buffer, net->address, net->address_bytes);
+    return GDR_OK;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Endpoints that peers keep from closing go away with the worker. */
+static void net_close(gdr_net_t *net)
+{
+    double end = seconds() + 1.0;
+
+    while (net->closing != NULL && seconds() < end)
+        gdr_ucx_progress(net);
+    while (net->closing != NULL) {
+        gdr_ucx_closing_t *closing = net->closing;
+        net->closing = closing->next;
+        ucp_request_free(closing->request);
+        free(closing);
+    }
+    ucp_worker_release_address(net->worker, net->address);
+    ucp_worker_destroy(net->worker);
+    ucp_cleanup(net->context);
+    free(net);
+}
+
+static const gdr_net_ops_t net_ops = {
+    .progress = gdr_ucx_progress,
+    .register_device = gdr_ucx_register_device,
+    .alloc_host = gdr_ucx_alloc_host,
+    .deregister = gdr_ucx_deregister,
+    .address = net_address,
+    .pack = gdr_ucx_pack,
+    .connect = gdr_ucx_connect,
+    .disconnect = gdr_ucx_disconnect,
+    .import = gdr_ucx_import,
+    .release = gdr_ucx_release,
+    .map = gdr_ucx_map,
+    .put = gdr_ucx_put,
+    .flush = gdr_ucx_flush,
+    .peer_status = gdr_ucx_peer_status,
+    .close = net_close,
+};
+
+static gdr_status_t create_worker(gdr_net_t *net)
+{
+    /* The engine makes one call at a time, from any thread. */
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucp_address_t *address;
+    ucs_status_t status = ucp_worker_create(net->context, &params, &net->worker);
+
+    if (status != UCS_OK)
+        return gdr_ucx_failed(net->log, "ucp_worker_create", status);
+    status = ucp_worker_get_address(net->worker, &address, &net->address_bytes);
+    if (status != UCS_OK) {
+        ucp_worker_destroy(net->worker);
+        return gdr_ucx_failed(net->log, "ucp_worker_get_address", status);
+    }
+    net->address = address;
+    return GDR_OK;
+}
+
+static gdr_status_t start(gdr_net_t *net)
+{
+    gdr_status_t status =
+        gdr_ucx_context_create(net->log, net->params.host_windows, &net->context);
+
+    if (status != GDR_OK)
+        return status;
+    status = create_worker(net);
+    if (status != GDR_OK)
+        ucp_cleanup(net->context);
+    return status;
+}
+
+__attribute__((visibility("default"))) gdr_status_t gdr_ucx_open(const gdr_ucx_params_t *params,
+                                                                 const gdr_log_t *log,
+                                                                 const gdr_net_ops_t **ops,
+                                                                 gdr_net_t **out)
+{
+    gdr_status_t status = check_version(params, log);
+    gdr_net_t *net;
+
+    if (status != GDR_OK)
+        return status;
+    net = calloc(1, sizeof(*net));
+    if (net == NULL) {
+        gdr_error(log, "no memory for the network");
+        return GDR_ERR_NO_MEMORY;
+    }
+    net->log = log;
+    net->params = *params;
+    net->counters = params->counters != NULL ? params->counters : &net->no_counters;
+    status = start(net);
+    if (status != GDR_OK) {
+        free(net);
+        return status;
+    }
+    gdr_info(log, "UCX %s: worker address %zu bytes", ucp_get_version_string(),
+             net->address_bytes);
+    *ops = &net_ops;
+    *out = net;
+    return GDR_OK;
+}

@@ -1,0 +1,129 @@
+/* Private to ucx_glue. */
+#ifndef GDR_UCX_PRIVATE_H
+#define GDR_UCX_PRIVATE_H
+
+#include "ucx_glue/gdr_ucx.h"
+
+#include <stddef.h>
+#include <ucp/api/ucp.h>
+
+/* Where an operation stands; it advances in posting calls and in progress() only. */
+typedef enum gdr_ucx_step {
+    GDR_UCX_STEP_DATA,  /* the payload's put is under way */
+    GDR_UCX_STEP_FLUSH, /* it is complete here, not yet there */
+    GDR_UCX_STEP_LAST   /* the word's put, or the only thing to wait for */
+} gdr_ucx_step_t;
+
+/* Lives in gdr_net_op_t.priv. In its peer's list while it is in progress, and in the net's list of
+ * marked operations once UCX has called back. */
+typedef struct gdr_ucx_op {
+    struct gdr_ucx_op *next, *prev;
+    struct gdr_ucx_op *next_marked;
+    gdr_net_peer_t *peer;
+    void *request;
+    ucp_rkey_h word_rkey; /* NULL: no word */
+    uint64_t word_target;
+    const void *word_source;
+    ucp_mem_h word_memh;
+    uint64_t word_type; /* ucs_memory_type_t */
+    int32_t step;       /* gdr_ucx_step_t */
+    int32_t result;     /* ucs_status_t of the request that called back */
+} gdr_ucx_op_t;
+
+_Static_assert(sizeof(gdr_ucx_op_t) <= sizeof(((gdr_net_op_t *)NULL)->priv), "fits into priv");
+
+/* The request of an endpoint that is being closed. */
+typedef struct gdr_ucx_closing {
+    struct gdr_ucx_closing *next;
+    void *request;
+} gdr_ucx_closing_t;
+
+struct gdr_net {
+    const gdr_log_t *log;
+    gdr_ucx_params_t params;
+    gdr_ucx_counters_t *counters;
+    gdr_ucx_counters_t no_counters; /* where the caller wants none */
+    ucp_context_h context;
+    ucp_worker_h worker;
+    void *address;
+    size_t address_bytes;
+    gdr_ucx_op_t *marked_first, *marked_last;
+    gdr_ucx_closing_t *closing;
+    bool windows_checked;
+    bool transports_said, emulation_said;
+};
+
+struct gdr_net_mem {
+    gdr_net_t *net;
+    ucp_mem_h memh;
+    uint64_t address;
+    uint64_t bytes;
+    ucs_memory_type_t type;
+    bool device;
+};
+
+struct gdr_net_peer {
+    gdr_net_t *net;
+    ucp_ep_h ep;
+    gdr_status_t status;
+    bool reports_errors; /* made with UCP_ERR_HANDLING_MODE_PEER */
+    gdr_ucx_op_t *ops;   /* in progress */
+};
+
+struct gdr_net_rmem {
+    gdr_net_peer_t *peer;
+    ucp_rkey_h rkey;
+    uint64_t address;
+    uint64_t bytes;
+    bool device;
+};
+
+/* Logs what UCX answered to `what` as an error; the status for the caller. */
+gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t status);
+
+/* tls.c: pure */
+typedef enum gdr_ucx_tls {
+    GDR_UCX_TLS_KEEP,     /* fine as it is */
+    GDR_UCX_TLS_NO_IPC,   /* names cuda_copy without cuda_ipc: the site's wish, worth a line */
+    GDR_UCX_TLS_REPLACE,  /* without CUDA: *value is what to set */
+    GDR_UCX_TLS_TOO_LONG  /* longer than this program handles; leave it */
+} gdr_ucx_tls_t;
+/* What to do about a UCX_TLS of the environment (NULL: not set). */
+gdr_ucx_tls_t gdr_ucx_tls_fix(const char *tls, char *value, size_t bytes);
+
+/* config.c: a context that has CUDA, or the logged reason why there is none. */
+gdr_status_t gdr_ucx_context_create(const gdr_log_t *log, bool host_only, ucp_context_h *context);
+
+/* memory.c */
+gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t bytes,
+                                     gdr_net_mem_t **mem);
+gdr_status_t gdr_ucx_alloc_host(gdr_net_t *net, size_t bytes, void **address, gdr_net_mem_t **mem);
+void gdr_ucx_deregister(gdr_net_t *net, gdr_net_mem_t *mem);
+gdr_status_t gdr_ucx_pack(gdr_net_mem_t *mem, void *buffer, size_t *bytes);
+gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
+                            gdr_net_rmem_t **rmem);
+void gdr_ucx_release(gdr_net_rmem_t *rmem);
+gdr_status_t gdr_ucx_map(gdr_net_rmem_t *rmem, uint64_t *address);
+
+/* peer.c */
+gdr_status_t gdr_ucx_peer_create(gdr_net_t *net, const void *address, size_t bytes,
+                                 gdr_net_peer_t **peer);
+gdr_status_t gdr_ucx_connect(gdr_net_t *net, const void *address, size_t bytes,
+                             gdr_net_peer_t **peer);
+void gdr_ucx_disconnect(gdr_net_peer_t *peer);
+gdr_status_t gdr_ucx_peer_status(const gdr_net_peer_t *peer);
+/* Frees endpoints whose closing is done. */
+void gdr_ucx_reap(gdr_net_t *net);
+
+/* put.c */
+unsigned gdr_ucx_progress(gdr_net_t *net);
+void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_net_mem_t *lmem,
+                 uint64_t loff, size_t bytes, const gdr_net_word_t *word, gdr_net_op_t *op);
+void gdr_ucx_flush(gdr_net_peer_t *peer, gdr_net_op_t *op);
+/* Ends every operation in progress to the peer with `status`. */
+void gdr_ucx_abandon(gdr_net_peer_t *peer, gdr_status_t status);
+
+/* check.c: whether UCX moves bytes of this region. */
+gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem);
+
+#endif
