@@ -50,8 +50,7 @@ gdr_operand_t gdr_operand_recv(const gdr_build_t *build, uint64_t offset)
 
 gdr_operand_t gdr_operand_slot(int32_t rank, uint32_t slot, uint64_t offset)
 {
-    return (gdr_operand_t){
-        .rank = rank, .buffer = GDR_BUFFER_SLOT, .slot = slot, .offset = offset};
+    return (gdr_operand_t){.rank = rank, .buffer = GDR_BUFFER_SLOT, .slot = slot, .offset = offset};
 }
 
 /* Room for `more` elements of `size` bytes behind the first `used`; the array, or NULL. */
@@ -141,8 +140,7 @@ uint32_t gdr_build_wait(gdr_build_t *build, gdr_edge_t edge, gdr_operand_t at, u
 
 uint32_t gdr_build_copy(gdr_build_t *build, gdr_operand_t from, gdr_operand_t to, uint64_t bytes)
 {
-    gdr_step_t step = {
-        .kind = GDR_STEP_COPY, .nin = 1, .nout = 1, .bytes = bytes, .peer = -1};
+    gdr_step_t step = {.kind = GDR_STEP_COPY, .nin = 1, .nout = 1, .bytes = bytes, .peer = -1};
 
     return append(build, step, &from, &to);
 }

@@ -23,7 +23,8 @@ typedef struct gdr_edge {
     uint32_t flag, channel, round;
 } gdr_edge_t;
 
-/* An empty schedule of `rank` of `size` for a segment of `bytes`; one write per flag and segment. */
+/* An empty schedule of `rank` of `size` for a segment of `bytes`; one write per flag and segment.
+ */
 void gdr_build_init(gdr_build_t *build, int32_t rank, int32_t size, uint64_t bytes);
 
 /*

@@ -13,7 +13,8 @@ static bool words_fit(const gdr_shape_t *shape, uint64_t depth, uint64_t area)
     return most * depth <= area / GDR_WORD_BYTES;
 }
 
-/* 0 when not even a slot of GDR_SLOT_ALIGN bytes fits. A shape without slots gets whole contexts. */
+/* 0 when not even a slot of GDR_SLOT_ALIGN bytes fits. A shape without slots gets whole contexts.
+ */
 static uint64_t chunk_for(const gdr_shape_t *shape, uint64_t depth, uint64_t slots_bytes,
                           uint64_t max_chunk)
 {

@@ -39,7 +39,7 @@ typedef struct gdr_layout {
     uint64_t chunk_bytes;
     uint64_t part_bytes; /* in the window: [flags][sources][slots] */
     uint64_t source_offset, slot_offset;
-    uint64_t ctl_part_bytes; /* in the control page: [flags][credits][sources of flags][of credits] */
+    uint64_t ctl_part_bytes; /* in the page: [flags][credits][sources of flags][of credits] */
     uint64_t ctl_credit_offset, ctl_flag_source_offset, ctl_credit_source_offset;
 } gdr_layout_t;
 

@@ -130,8 +130,9 @@ static void print_step(FILE *file, const gdr_sched_t *sched, uint32_t index)
 
 void gdr_sched_print(const gdr_sched_t *sched, FILE *file)
 {
-    fprintf(file, "rank %" PRId32 " of %" PRId32 ", segment of %" PRIu64 " bytes, %" PRIu32
-                  " steps, %" PRIu32 " rounds\n",
+    fprintf(file,
+            "rank %" PRId32 " of %" PRId32 ", segment of %" PRIu64 " bytes, %" PRIu32
+            " steps, %" PRIu32 " rounds\n",
             sched->rank, sched->size, sched->bytes, sched->nsteps, sched->rounds);
     for (uint32_t i = 0; i < sched->nsteps; i++)
         print_step(file, sched, i);

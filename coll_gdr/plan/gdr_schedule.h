@@ -22,10 +22,10 @@
 #include <stdio.h>
 
 typedef enum gdr_step_kind {
-    GDR_STEP_PUT,    /* in[0]: own slot -> out[0]: peer's slot, then the peer's flag; 0 bytes: flag alone */
+    GDR_STEP_PUT, /* in[0]: own slot -> out[0]: peer's slot, then its flag (0 bytes: flag alone) */
     GDR_STEP_SIGNAL, /* the peer's flag alone */
     GDR_STEP_WAIT,   /* own flag; out[0]: where the peer's PUT has put its data (none for SIGNAL) */
-    GDR_STEP_REDUCE, /* out = in[0] op in[1] op ... in this order; 2..GDR_STEP_MAX_IN inputs, 1..2 outputs */
+    GDR_STEP_REDUCE, /* out = in[0] op in[1] op ... in this order; 2..MAX_IN inputs, 1..2 outputs */
     GDR_STEP_COPY    /* out = in[0]; 1..2 outputs */
 } gdr_step_kind_t;
 
@@ -38,10 +38,10 @@ typedef enum gdr_buffer {
 } gdr_buffer_t;
 
 typedef struct gdr_operand {
-    int32_t rank;     /* owner: rank in the communicator (a mapped peer's slot may be an input) */
-    uint16_t buffer;  /* gdr_buffer_t */
-    uint32_t slot;    /* SLOT only */
-    uint64_t offset;  /* bytes, from the segment's or the slot's start; may run into the next slots */
+    int32_t rank;    /* owner: rank in the communicator (a mapped peer's slot may be an input) */
+    uint16_t buffer; /* gdr_buffer_t */
+    uint32_t slot;   /* SLOT only */
+    uint64_t offset; /* bytes from the segment's or the slot's start; may run into later slots */
 } gdr_operand_t;
 
 typedef struct gdr_step {
@@ -53,7 +53,8 @@ typedef struct gdr_step {
     uint32_t flag;    /* PUT, SIGNAL: flag index at the peer; WAIT: own flag index */
     uint32_t channel; /* PUT, SIGNAL: own channel index; WAIT: the sender's channel index */
     uint32_t round;   /* which of this flag's writes in a segment, from 0 */
-    uint32_t dep, ndep; /* deps[dep .. dep + ndep - 1]: indices of earlier steps that must be done */
+    uint32_t dep;     /* deps[dep .. dep + ndep - 1]: earlier steps that must be done */
+    uint32_t ndep;
 } gdr_step_t;
 
 /* A credit that this rank owes: for WAIT step `wait`, after all of readers[first .. first+n-1]. */
@@ -79,9 +80,10 @@ typedef struct gdr_sched {
 } gdr_sched_t;
 
 /*
- * Fills credits[] and readers[] from the steps: for every WAIT, all later steps before the next WAIT
- * of the same flag that read what the WAIT announces (the source of a PUT is read until the PUT is
- * locally complete). chunk_bytes: of the layout that the steps were made for. GDR_ERR_NO_MEMORY.
+ * Fills credits[] and readers[] from the steps: for every WAIT, all later steps before the next
+ * WAIT of the same flag that read what the WAIT announces (the source of a PUT is read until the
+ * PUT is locally complete). chunk_bytes: of the layout that the steps were made for.
+ * GDR_ERR_NO_MEMORY.
  */
 gdr_status_t gdr_sched_derive_credits(gdr_sched_t *sched, uint64_t chunk_bytes);
 void gdr_sched_free(gdr_sched_t *sched); /* NULL: nothing */

@@ -8,3 +8,11 @@ libgdr_plan_la_SOURCES = \
 	coll_gdr/plan/gdr_select.h coll_gdr/plan/select.c \
 	coll_gdr/plan/gdr_algorithms.h coll_gdr/plan/algorithms.c \
 	coll_gdr/plan/gdr_blocks.h coll_gdr/plan/twoshot.c coll_gdr/plan/ring.c
+
+# The checker: for tests and authors of algorithms, not in the plugin.
+noinst_LTLIBRARIES += libgdr_plan_check.la
+libgdr_plan_check_la_SOURCES = \
+	coll_gdr/plan/gdr_check.h coll_gdr/plan/gdr_check.c coll_gdr/plan/gdr_check_parts.h \
+	coll_gdr/plan/check_form.c coll_gdr/plan/check_match.c coll_gdr/plan/check_graph.c \
+	coll_gdr/plan/check_race.c coll_gdr/plan/check_value.c
+libgdr_plan_check_la_LIBADD = libgdr_plan.la

@@ -4,10 +4,10 @@
  * order of operands differs from block to block, but each block is finished by one rank.
  *
  * Round t, 0 .. 2p - 3: rank r puts block (r - t) mod p into slot t % 2 of rank r + 1; what came in
- * round t - 1 is reduced where it lies and put on from there. Slot k has flag k, so a slot is written
- * again two rounds later, when its credit says that its last put has left. Two slots are enough for
- * any p: round t at r waits for round t - 1 at r + 1, never for its own round; with one slot the
- * ring would wait for itself.
+ * round t - 1 is reduced where it lies and put on from there. Slot k has flag k, so a slot is
+ * written again two rounds later, when its credit says that its last put has left. Two slots are
+ * enough for any p: round t at r waits for round t - 1 at r + 1, never for its own round; with one
+ * slot the ring would wait for itself.
  */
 #include "plan/gdr_algorithms.h"
 #include "plan/gdr_blocks.h"
@@ -73,8 +73,8 @@ static void first_round(ring_t *ring)
 
     if (bytes > 0)
         copy = gdr_build_copy(
-            ring->build,
-            gdr_operand_send(ring->build, gdr_blocks_offset(&ring->blocks, ring->r)), out, bytes);
+            ring->build, gdr_operand_send(ring->build, gdr_blocks_offset(&ring->blocks, ring->r)),
+            out, bytes);
     put_block(ring, 0, out, copy);
 }
 

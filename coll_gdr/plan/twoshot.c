@@ -123,9 +123,8 @@ static uint32_t reduce_ranks(twoshot_t *t, uint32_t first, uint32_t end, uint32_
     if (before != GDR_BUILD_NONE)
         in[nin++] = incoming(t, t->r, 0);
     for (uint32_t q = first; q < end; q++)
-        in[nin++] = q == t->r
-                        ? gdr_operand_send(t->build, gdr_blocks_offset(&t->blocks, t->r))
-                        : incoming(t, t->r, place(t->r, q));
+        in[nin++] = q == t->r ? gdr_operand_send(t->build, gdr_blocks_offset(&t->blocks, t->r))
+                              : incoming(t, t->r, place(t->r, q));
     if (end == t->p) /* final values only */
         out[nout++] = recv;
     out[nout++] = incoming(t, t->r, 0);
@@ -180,8 +179,8 @@ static void gather(twoshot_t *t, uint32_t first, uint32_t end, uint32_t copied_o
 
         if (block_bytes(t, q) == 0 && t->only)
             continue;
-        wait = gdr_build_wait(t->build, edge(t, q, t->r, 1), outgoing(t, t->r, q),
-                              block_bytes(t, q));
+        wait =
+            gdr_build_wait(t->build, edge(t, q, t->r, 1), outgoing(t, t->r, q), block_bytes(t, q));
         waits = nwaits++ == 0 ? wait : waits;
     }
     if (bytes == 0)
