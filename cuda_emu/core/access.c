@@ -1,0 +1,75 @@
+/* Who may touch which memory. */
+#include "cuda_emu/core/emu.h"
+
+bool emu_kind_is_device(enum emu_kind kind)
+{
+    return kind == EMU_DEVICE || kind == EMU_POOL || kind == EMU_VMM || kind == EMU_IPC;
+}
+
+static bool reaches(const struct emu_alloc *alloc, const struct emu_ctx *viewer, bool write)
+{
+    unsigned bit;
+
+    if (viewer == NULL)
+        return true;
+    bit = 1U << viewer->device;
+    switch (alloc->kind) {
+    case EMU_DEVICE:
+        return alloc->device == viewer->device || (viewer->peers & 1U << alloc->device) != 0;
+    case EMU_IPC:
+        return alloc->ctx == viewer || alloc->device == viewer->device;
+    case EMU_POOL:
+    case EMU_VMM:
+        return (alloc->access & bit) != 0 || (!write && (alloc->readonly & bit) != 0);
+    default:
+        return true;
+    }
+}
+
+/* VMM mappings that touch each other are one range; nothing else runs over its end. */
+static const struct emu_alloc *following(const struct emu_alloc *alloc)
+{
+    const struct emu_alloc *next;
+
+    if (alloc->kind != EMU_VMM)
+        return NULL;
+    next = emu_space_find(alloc->base + alloc->size);
+    return next != NULL && next->kind == EMU_VMM ? next : NULL;
+}
+
+static void *access_locked(uintptr_t address, size_t bytes, const struct emu_ctx *viewer,
+                           bool write, enum emu_kind *kind)
+{
+    const struct emu_alloc *alloc = emu_space_find(address);
+    uintptr_t end = address + bytes;
+
+    if (alloc == NULL) {
+        *kind = EMU_PAGEABLE;
+        return viewer != NULL || address == 0 || emu_space_visible(address) ? NULL
+                                                                            : (void *)address;
+    }
+    *kind = alloc->kind;
+    for (;;) {
+        if (!reaches(alloc, viewer, write))
+            return NULL;
+        if (end - alloc->base <= alloc->size)
+            return emu_space_alias(address);
+        alloc = following(alloc);
+        if (alloc == NULL)
+            return NULL;
+    }
+}
+
+void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, bool write,
+                 enum emu_kind *kind)
+{
+    enum emu_kind ignored;
+    void *at;
+
+    if (address + bytes < address)
+        return NULL;
+    emu_lock();
+    at = access_locked(address, bytes, viewer, write, kind != NULL ? kind : &ignored);
+    emu_unlock();
+    return at;
+}

@@ -1,0 +1,135 @@
+/* Copies: what waits for what, what passes through memory the CPU can see, and the bytes. */
+#include "cuda_emu/core/emu.h"
+
+#include <string.h>
+#include <time.h>
+
+#define STAGED_MOST 65536UL /* CUDA copies smaller pageable sources aside and returns at once */
+
+struct copy_op {
+    struct emu_op op;
+    uintptr_t dst, src;
+    size_t bytes;
+    void *staged; /* owned: the source's bytes at the time of the call */
+};
+
+static void count_copy(enum emu_kind dst, enum emu_kind src, size_t bytes)
+{
+    bool to = emu_kind_is_device(dst), from = emu_kind_is_device(src);
+
+    emu_count(EMU_COUNT_COPIES, 1);
+    if (dst == EMU_MANAGED || src == EMU_MANAGED)
+        emu_count(EMU_COUNT_MANAGED, bytes);
+    else
+        emu_count(to && from ? EMU_COUNT_DTOD
+                  : to       ? EMU_COUNT_HTOD
+                  : from     ? EMU_COUNT_DTOH
+                             : EMU_COUNT_HTOH,
+                  bytes);
+}
+
+/* With delays, the end of a copy comes later than its beginning, as a reader may see on a card. */
+static void move_bytes(char *dst, const char *src, size_t bytes, struct emu_stream *stream)
+{
+    const struct emu_config *config = emu_config();
+    struct timespec pause = {0, 0};
+    size_t first = bytes;
+
+    if (config->delay_us != 0 && !config->sync && bytes >= 64) {
+        first = bytes / 64 * (stream->rng & 63);
+        pause.tv_nsec = (long)(stream->rng >> 8 & 0x3ff) * (long)(config->delay_us % 1000 + 1);
+    }
+    memcpy(dst, src, first);
+    if (first < bytes) {
+        nanosleep(&pause, NULL);
+        memcpy(dst + first, src + first, bytes - first);
+    }
+}
+
+static CUresult run_copy(struct emu_op *op, struct emu_stream *stream)
+{
+    struct copy_op *c = (struct copy_op *)op;
+    enum emu_kind to, from = EMU_PAGEABLE;
+    void *dst = emu_access(c->dst, c->bytes, NULL, true, &to);
+    void *src = c->staged != NULL ? c->staged : emu_access(c->src, c->bytes, NULL, false, &from);
+
+    if (dst == NULL || src == NULL) {
+        emu_say("%s: %#lx is not memory any more: error 700", op->name,
+                dst == NULL ? c->dst : c->src);
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    move_bytes(dst, src, c->bytes, stream);
+    count_copy(to, from, c->bytes);
+    return CUDA_SUCCESS;
+}
+
+static void drop_copy(struct emu_op *op)
+{
+    free(((struct copy_op *)op)->staged);
+}
+
+static bool pageable(enum emu_kind kind)
+{
+    return kind == EMU_PAGEABLE;
+}
+
+/* Does the call return only when the copy is done? */
+static bool waits(const struct emu_copy *copy, enum emu_kind to, enum emu_kind from, bool staged)
+{
+    if (staged)
+        return false;
+    if (pageable(to) || pageable(from))
+        return true;
+    if (copy->async)
+        return false;
+    return !(emu_kind_is_device(to) && emu_kind_is_device(from));
+}
+
+static CUresult submit(struct emu_stream *stream, struct copy_op *op, bool wait)
+{
+    return wait ? emu_stream_submit_wait(stream, &op->op) : emu_submit(stream, &op->op, NULL);
+}
+
+static CUresult copy_on(struct emu_stream *stream, const struct emu_copy *copy)
+{
+    enum emu_kind to, from;
+    struct copy_op *op;
+    bool stage;
+
+    if (emu_access(copy->dst, copy->bytes, NULL, true, &to) == NULL ||
+        emu_access(copy->src, copy->bytes, NULL, false, &from) == NULL ||
+        (copy->to_device && pageable(to)) || (copy->from_device && pageable(from)))
+        return CUDA_ERROR_INVALID_VALUE;
+    stage = pageable(from) && !pageable(to) && copy->bytes <= STAGED_MOST;
+    op = emu_op_new(sizeof(*op), copy->name, run_copy);
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    op->op.drop = drop_copy;
+    op->dst = copy->dst;
+    op->src = copy->src;
+    op->bytes = copy->bytes;
+    if (stage) {
+        op->staged = malloc(copy->bytes);
+        if (op->staged != NULL)
+            memcpy(op->staged, (const void *)copy->src, copy->bytes);
+    }
+    return submit(stream, op, waits(copy, to, from, op->staged != NULL));
+}
+
+CUresult emu_copy(struct emu_ctx *ctx, const struct emu_copy *copy)
+{
+    struct emu_stream *stream;
+    CUresult rc;
+
+    if (copy->bytes == 0)
+        return CUDA_SUCCESS;
+    rc = emu_stream_get(ctx, copy->stream, &stream);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    if (!copy->async)
+        rc = emu_capture_forbids_unsafe(ctx);
+    if (rc == CUDA_SUCCESS)
+        rc = copy_on(stream, copy);
+    emu_stream_put(stream);
+    return rc;
+}
