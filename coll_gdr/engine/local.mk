@@ -1,3 +1,13 @@
 # engine: runs schedules over its four ports
-noinst_HEADERS += coll_gdr/engine/gdr_clock.h coll_gdr/engine/gdr_ctl.h coll_gdr/engine/gdr_net.h \
-	coll_gdr/engine/gdr_dev.h coll_gdr/engine/gdr_engine.h
+noinst_LTLIBRARIES += libgdr_engine.la
+libgdr_engine_la_SOURCES = \
+	coll_gdr/engine/gdr_clock.h coll_gdr/engine/gdr_ctl.h coll_gdr/engine/gdr_net.h \
+	coll_gdr/engine/gdr_dev.h coll_gdr/engine/gdr_engine.h \
+	coll_gdr/engine/gdr_engine_types.h coll_gdr/engine/gdr_engine_priv.h \
+	coll_gdr/engine/gdr_lock.h coll_gdr/engine/gdr_messages.h coll_gdr/engine/gdr_program.h \
+	coll_gdr/engine/engine.c coll_gdr/engine/team.c coll_gdr/engine/vote.c \
+	coll_gdr/engine/messages.c coll_gdr/engine/peers.c coll_gdr/engine/windows.c \
+	coll_gdr/engine/lanes.c coll_gdr/engine/streams.c coll_gdr/engine/plans.c \
+	coll_gdr/engine/program.c coll_gdr/engine/calls.c coll_gdr/engine/contexts.c \
+	coll_gdr/engine/issue.c coll_gdr/engine/host.c coll_gdr/engine/ordered.c \
+	coll_gdr/engine/fail.c coll_gdr/engine/explain.c

@@ -1,0 +1,215 @@
+/*
+ * Errors that end a communicator. Its calls are abandoned: their kernels are told to write nothing
+ * more, their stream waits are satisfied from outside, and when streams and puts have come to rest
+ * the calls end with the error. The other members are told. The lane is never used again: late
+ * writes of a peer may still hit it.
+ */
+#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void release_waits(gdr_context_t *context)
+{
+    const gdr_device_t *device = context->call->team->device;
+    uint32_t i;
+
+    for (i = 0; i < context->program->sched->nsteps; i++) {
+        if (context->program->items[i].kind == GDR_STEP_WAIT &&
+            context->items[i].state == GDR_ITEM_ENQUEUED)
+            device->ops->set_word(device->dev, gdr_wait_address(context, i),
+                                  gdr_wait_value(context, i));
+    }
+}
+
+static void context_stop(gdr_context_t *context, bool alive)
+{
+    gdr_stream_t *stream = context->stream;
+
+    context->stop = 0;
+    if (alive) {
+        release_waits(context);
+        stream->wanted = true;
+        if (gdr_stream_mark(stream, false) == GDR_OK)
+            context->stop = stream->written;
+    }
+    gdr_stream_forget(stream, context);
+}
+
+static void post_flushes(gdr_call_t *call)
+{
+    gdr_team_t *team = call->team;
+    gdr_engine_t *engine = team->engine;
+    const gdr_planned_t *planned = call->planned;
+    uint32_t i;
+
+    free(call->flushes);
+    call->nflushes = 0;
+    call->flushes = calloc((size_t)planned->npeers + 1, sizeof(*call->flushes));
+    for (i = 0; i < planned->npeers && call->flushes != NULL; i++) {
+        const gdr_member_t *member = &team->members[planned->peers[i]];
+
+        if (!member->ready || engine->net_ops->peer_status(member->proc->peer) != GDR_OK)
+            continue;
+        engine->net_ops->flush(member->proc->peer, &call->flushes[call->nflushes++]);
+    }
+}
+
+static void abandon(gdr_call_t *call, gdr_status_t status)
+{
+    gdr_device_t *device = call->team->device;
+    bool alive = gdr_device_alive(device);
+    uint32_t i;
+
+    call->state = GDR_CALL_ABANDONED;
+    call->failure = status;
+    if (alive)
+        device->ops->set_word(device->dev, call->abort_address, 1);
+    for (i = 0; i < call->ncontexts; i++) {
+        if (call->contexts[i] != NULL)
+            context_stop(call->contexts[i], alive);
+    }
+    post_flushes(call);
+}
+
+static bool ops_rest(const gdr_net_op_t *ops, uint32_t n)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        if (ops[i].status == GDR_INPROGRESS)
+            return false;
+    }
+    return true;
+}
+
+static bool stream_rests(const gdr_context_t *context)
+{
+    const gdr_stream_t *stream = context->stream;
+    const gdr_device_t *device = stream->device;
+
+    return context->stop == 0 || gdr_word_load(stream->word) >= context->stop ||
+           !gdr_device_alive(device) || device->ops->stream_status(stream->handle) != GDR_OK;
+}
+
+bool gdr_abandoned_rests(gdr_call_t *call)
+{
+    uint32_t i;
+
+    for (i = 0; i < call->ncontexts; i++) {
+        const gdr_context_t *context = call->contexts[i];
+
+        if (context != NULL &&
+            !(stream_rests(context) && ops_rest(context->ops, context->program->nchannels +
+                                                                  context->program->nflags)))
+            return false;
+    }
+    if (!ops_rest(call->flushes, call->nflushes))
+        return false;
+    for (i = 0; i < call->ncontexts; i++) {
+        if (call->contexts[i] != NULL)
+            gdr_context_give(call->contexts[i]);
+        call->contexts[i] = NULL;
+    }
+    return true;
+}
+
+static void tell_others(gdr_team_t *team, gdr_status_t status)
+{
+    gdr_abort_body_t body = {status, 0};
+    int32_t rank;
+
+    for (rank = 0; rank < team->size; rank++) {
+        if (rank != team->rank)
+            gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_ABORT, &body,
+                             sizeof(body));
+    }
+}
+
+static void team_end(gdr_team_t *team, gdr_status_t status)
+{
+    unsigned i;
+
+    team->state = GDR_TEAM_DEAD;
+    team->status = status;
+    for (i = 0; i < GDR_LANE_CALLS; i++) {
+        if (team->running[i] != NULL && team->running[i]->state == GDR_CALL_RUNNING)
+            abandon(team->running[i], status);
+    }
+    gdr_calls_refuse(team, status);
+}
+
+void gdr_team_fail(gdr_team_t *team, gdr_status_t status)
+{
+    if (team->state == GDR_TEAM_DEAD || team->state == GDR_TEAM_DECLINED)
+        return;
+    gdr_error(team->engine->ports.log,
+              "communicator %llu, rank %d of %d: %s: its device calls end with this error",
+              (unsigned long long)team->id, team->rank, team->size, gdr_status_string(status));
+    team_end(team, status);
+    tell_others(team, status);
+}
+
+gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+{
+    gdr_abort_body_t body;
+
+    if (bytes != sizeof(body))
+        return GDR_ERR_INVALID;
+    memcpy(&body, payload, sizeof(body));
+    if (body.status >= 0 || body.status < GDR_ERR_ABORTED || body.status == GDR_ERR_DECLINED)
+        return GDR_ERR_INVALID;
+    if (team->state == GDR_TEAM_DEAD || team->state == GDR_TEAM_DECLINED)
+        return GDR_OK;
+    gdr_error(team->engine->ports.log,
+              "communicator %llu, rank %d of %d: rank %d reports: %s", (unsigned long long)team->id,
+              team->rank, team->size, rank, gdr_status_string((gdr_status_t)body.status));
+    team_end(team, (gdr_status_t)body.status);
+    return GDR_OK;
+}
+
+static gdr_status_t check_call(const gdr_call_t *call)
+{
+    gdr_team_t *team = call->team;
+    const gdr_planned_t *planned = call->planned;
+    gdr_status_t status;
+    uint32_t i;
+
+    for (i = 0; i < planned->npeers; i++) {
+        const gdr_proc_t *proc = team->members[planned->peers[i]].proc;
+
+        status = team->engine->net_ops->peer_status(proc->peer);
+        if (status != GDR_OK)
+            return status;
+    }
+    for (i = 0; i < call->ncontexts; i++) {
+        const gdr_stream_t *stream;
+
+        if (call->contexts[i] == NULL)
+            continue;
+        stream = call->contexts[i]->stream;
+        status = stream->device->ops->stream_status(stream->handle);
+        if (status != GDR_OK)
+            return status;
+    }
+    return GDR_OK;
+}
+
+gdr_status_t gdr_fail_check(gdr_team_t *team)
+{
+    gdr_status_t status = GDR_OK;
+    unsigned i;
+
+    if (team->state != GDR_TEAM_READY)
+        return GDR_OK;
+    if (!gdr_device_alive(team->device))
+        status = GDR_ERR_STALE;
+    for (i = 0; i < GDR_LANE_CALLS && status == GDR_OK; i++) {
+        if (team->running[i] != NULL && team->running[i]->state == GDR_CALL_RUNNING)
+            status = check_call(team->running[i]);
+    }
+    if (status != GDR_OK)
+        gdr_team_fail(team, status);
+    return status;
+}

@@ -1,0 +1,179 @@
+/* Functions that the engine's files share. The caller holds the engine (gdr_engine_t.busy). */
+#ifndef GDR_ENGINE_PRIV_H
+#define GDR_ENGINE_PRIV_H
+
+#include "engine/gdr_engine_types.h"
+
+/* windows.c: devices, windows and the control page */
+
+/* Opens what is missing: the network, the control page. Tried once. */
+gdr_status_t gdr_net_get(gdr_engine_t *engine);
+/* The live device of that ordinal, opened if need be. */
+gdr_status_t gdr_device_get(gdr_engine_t *engine, int ordinal, gdr_device_t **device);
+/* Whether the context that the device was opened in still is there. */
+bool gdr_device_alive(const gdr_device_t *device);
+void gdr_devices_close(gdr_engine_t *engine);
+gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window);
+gdr_window_t *gdr_window_find(gdr_engine_t *engine, uint32_t id);
+
+/* lanes.c */
+
+/* GDR_ERR_NO_RESOURCE when neither a lane nor a further window is left. */
+gdr_status_t gdr_lane_acquire(gdr_device_t *device, gdr_lane_t **lane);
+/* The first call number that a new life of the lane may use is greater than this. */
+uint64_t gdr_lane_last_call(const gdr_engine_t *engine, const gdr_lane_t *lane);
+/* `clean`: nothing can still arrive in it; else nobody gets it again. */
+void gdr_lane_release(gdr_engine_t *engine, gdr_lane_t *lane, uint64_t last_call, bool clean);
+
+/* streams.c */
+
+/* `ordered`: the user will enqueue stream waits. */
+gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t **stream);
+void gdr_stream_release(gdr_stream_t *stream);
+/* The item is reached when all that was enqueued so far is done. wanted: say so when there is
+ * nothing more to enqueue for now; urgent: before the next kernel or wait. */
+void gdr_stream_expect(gdr_stream_t *stream, gdr_context_t *context, uint32_t item, bool wanted,
+                       bool urgent);
+/* Has the device tell how far it is, if somebody wants to know (urgent: and cannot wait). */
+gdr_status_t gdr_stream_mark(gdr_stream_t *stream, bool urgent);
+/* Ends the items whose work is done; number of them. */
+unsigned gdr_stream_poll(gdr_stream_t *stream);
+/* Forgets a context's items: nobody will be told. */
+void gdr_stream_forget(gdr_stream_t *stream, const gdr_context_t *context);
+bool gdr_stream_idle(const gdr_stream_t *stream);
+
+/* plans.c */
+
+/* The team's plan for such calls; (*planned)->plan is NULL if no algorithm serves them. */
+gdr_status_t gdr_planned_get(gdr_team_t *team, uint64_t count, uint32_t type_bytes,
+                             bool commutative, gdr_planned_t **planned);
+void gdr_planned_clear(gdr_planned_t *planned);
+
+/* messages.c */
+
+typedef enum gdr_message_type {
+    GDR_MESSAGE_VOTE = 1,
+    GDR_MESSAGE_VERDICT,
+    GDR_MESSAGE_LANE,
+    GDR_MESSAGE_ABORT,
+    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_ABORT,
+    GDR_MESSAGE_PROC,
+    GDR_MESSAGE_WINDOW,
+    GDR_MESSAGE_LAST = GDR_MESSAGE_WINDOW
+} gdr_message_type_t;
+
+/* team: NULL for the types between processes. Cut into pieces if need be. */
+gdr_status_t gdr_message_send(gdr_engine_t *engine, const gdr_team_t *team, int proc,
+                              gdr_message_type_t type, const void *payload, size_t bytes);
+/* Takes what was delivered; number of messages. */
+unsigned gdr_inbox_drain(gdr_engine_t *engine);
+/* Messages that came before the team was created. */
+void gdr_orphans_adopt(gdr_engine_t *engine, gdr_team_t *team);
+void gdr_inbox_free(gdr_inbox_entry_t *entry);
+
+/* peers.c */
+
+gdr_proc_t *gdr_proc_get(gdr_engine_t *engine, int proc); /* NULL: no memory */
+void gdr_procs_close(gdr_engine_t *engine);
+/* GDR_MODE_BIT_*: where this process wants its flags, for calls of either kind. */
+uint32_t gdr_peers_own_modes(const gdr_team_t *team);
+/* GDR_OK when every peer of the plan is ready; GDR_INPROGRESS while some lane is awaited. */
+gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned);
+gdr_status_t gdr_peers_on_proc(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
+                               size_t bytes);
+gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
+                                 size_t bytes);
+gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
+
+/* vote.c */
+
+void gdr_vote_start(gdr_team_t *team, int device);
+gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
+gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *payload,
+                                 size_t bytes);
+uint64_t gdr_vote_hash(const gdr_engine_config_t *config);
+
+/* team.c */
+
+gdr_team_t *gdr_team_find(gdr_engine_t *engine, uint64_t id, uint64_t nonce);
+bool gdr_team_is_gone(const gdr_engine_t *engine, uint64_t id, uint64_t nonce);
+/* Takes teams that were created or destroyed meanwhile. */
+void gdr_teams_update(gdr_engine_t *engine);
+void gdr_team_free(gdr_team_t *team);
+
+/* calls.c */
+
+/* Takes posted calls into their teams. */
+unsigned gdr_calls_take(gdr_engine_t *engine);
+/* Starts, advances and completes the team's calls; number of events. */
+unsigned gdr_calls_progress(gdr_team_t *team);
+void gdr_call_finish(gdr_call_t *call, gdr_status_t status);
+/* Ends all queued calls of the team. */
+void gdr_calls_refuse(gdr_team_t *team, gdr_status_t status);
+void gdr_call_free(gdr_call_t *call);
+
+/* contexts.c */
+
+gdr_status_t gdr_context_take(gdr_call_t *call, uint32_t index, gdr_context_t **context);
+void gdr_context_give(gdr_context_t *context);
+void gdr_context_free(gdr_context_t *context);
+void gdr_context_begin(gdr_context_t *context, uint64_t segment);
+/* *finished: the context has run its last segment. */
+gdr_status_t gdr_context_progress(gdr_context_t *context, bool *finished);
+void gdr_item_done(gdr_context_t *context, uint32_t item);
+/* The stream has done what was enqueued for the item: a put may go now, all else is done. */
+void gdr_item_reached(gdr_context_t *context, uint32_t item);
+/* The item is in the stream: what may follow it there is free to go. */
+void gdr_item_enqueued(gdr_context_t *context, uint32_t item);
+
+/* issue.c: what a step does */
+
+gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item);
+/* Hands a put to the network, or holds it until its credit is there and its channel free. */
+gdr_status_t gdr_issue_put(gdr_context_t *context, uint32_t item);
+/* Posts the puts that are held and may go now. */
+gdr_status_t gdr_issue_held(gdr_context_t *context);
+/* The flag goes to the peer's window: its source word is written by the stream. */
+bool gdr_issue_to_window(const gdr_context_t *context, uint32_t item);
+gdr_status_t gdr_issue_source(gdr_context_t *context, uint32_t item);
+bool gdr_issue_channel_free(const gdr_context_t *context, uint32_t item);
+gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item);
+gdr_status_t gdr_issue_follow(gdr_context_t *context);
+bool gdr_flag_arrived(const gdr_context_t *context, uint32_t item);
+uint64_t gdr_wait_value(const gdr_context_t *context, uint32_t item);
+uint64_t gdr_wait_address(const gdr_context_t *context, uint32_t item);
+
+/* host.c, ordered.c: which step goes next */
+
+gdr_status_t gdr_host_advance(gdr_context_t *context);
+gdr_status_t gdr_ordered_advance(gdr_context_t *context);
+
+/* fail.c */
+
+/* The team is dead: abandons its calls, tells the others. First cause wins. */
+void gdr_team_fail(gdr_team_t *team, gdr_status_t status);
+gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
+/* Whether an abandoned call has come to rest. */
+bool gdr_abandoned_rests(gdr_call_t *call);
+gdr_status_t gdr_fail_check(gdr_team_t *team); /* peers and streams, now and then */
+
+/* explain.c */
+
+void gdr_explain_check(gdr_team_t *team); /* the timeout */
+
+static inline gdr_engine_t *gdr_context_engine(const gdr_context_t *context)
+{
+    return context->call->team->engine;
+}
+
+static inline void gdr_stat_add(uint64_t *counter, uint64_t amount)
+{
+    __atomic_store_n(counter, *counter + amount, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t gdr_word_load(const void *address)
+{
+    return __atomic_load_n((const uint64_t *)address, __ATOMIC_ACQUIRE);
+}
+
+#endif

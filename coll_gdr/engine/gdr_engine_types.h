@@ -1,0 +1,310 @@
+/*
+ * The engine's own types. Everything here is touched only by the thread that holds the engine
+ * (gdr_engine_t.busy), but for what is marked "queue lock" or "atomic".
+ */
+#ifndef GDR_ENGINE_TYPES_H
+#define GDR_ENGINE_TYPES_H
+
+#include "engine/gdr_engine.h"
+#include "engine/gdr_program.h"
+
+typedef struct gdr_device gdr_device_t;
+typedef struct gdr_window gdr_window_t;
+typedef struct gdr_stream gdr_stream_t;
+typedef struct gdr_context gdr_context_t;
+typedef struct gdr_proc gdr_proc_t;
+typedef struct gdr_inbox_entry gdr_inbox_entry_t;
+
+enum {
+    GDR_TEAM_BUCKETS = 64,
+    GDR_PLAN_CACHE = 16,       /* plans that a team remembers */
+    GDR_STREAMS_MAX = 1024,    /* completion words in the control page, of all devices */
+    GDR_STREAMS_OWN = 32,      /* per device: beyond it host-driven contexts share streams */
+    GDR_WINDOWS_MAX = 4,       /* per device */
+    GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
+    GDR_GONE_TEAMS = 64,       /* destroyed teams remembered, to drop late messages */
+    GDR_REASON_BYTES = 160
+};
+
+/* A part of the control page that a lane uses. */
+typedef struct gdr_ctl_lane {
+    uint64_t last_call; /* greatest call number that its words may hold */
+    bool in_use;
+} gdr_ctl_lane_t;
+
+/* A part of a window. */
+typedef struct gdr_lane {
+    gdr_window_t *window;
+    uint64_t offset; /* in the window */
+    uint64_t last_call;
+    bool in_use;
+    uint32_t ctl_index; /* while in use */
+} gdr_lane_t;
+
+struct gdr_window {
+    gdr_window_t *next;
+    gdr_device_t *device;
+    uint32_t id; /* unique in the process, never reused */
+    uint64_t address;
+    gdr_net_mem_t *mem;
+    uint64_t abort_offset; /* GDR_LANE_PARTS words per lane */
+    uint32_t nlanes;
+    gdr_lane_t lanes[];
+};
+
+/* What a stream still has to finish, in its order. */
+typedef struct gdr_token {
+    struct gdr_token *next;
+    gdr_context_t *context;
+    uint64_t sequence; /* done when the stream's word has reached it */
+    uint32_t item;
+} gdr_token_t;
+
+struct gdr_stream {
+    gdr_stream_t *next; /* in the device's list of all */
+    gdr_device_t *device;
+    gdr_dev_stream_t *handle;
+    const uint64_t *word; /* in the control page, written by the device */
+    uint64_t word_address;
+    uint64_t written;     /* last sequence enqueued */
+    bool wanted, urgent;  /* somebody waits for what was enqueued after `written` */
+    bool ordered;         /* may be blocked by a stream wait: not to be shared */
+    uint32_t users;       /* contexts */
+    uint32_t slot;        /* of the word */
+    gdr_token_t *first, **last;
+};
+
+struct gdr_device {
+    gdr_device_t *next;
+    gdr_engine_t *engine;
+    const gdr_dev_ops_t *ops;
+    gdr_dev_t *dev;
+    int ordinal;
+    uint64_t generation;
+    gdr_dev_caps_t caps;
+    uint64_t page_address; /* of the control page */
+    bool flush_due;        /* a host flag was seen since the last flush */
+    uint32_t nwindows, nstreams, share;
+    gdr_window_t *windows;
+    gdr_stream_t *streams;
+};
+
+/* A process that this one talks to. */
+struct gdr_proc {
+    gdr_proc_t *next; /* in the hash bucket */
+    int proc;
+    bool announced;           /* our address and control page were sent to it */
+    uint64_t windows_sent[2]; /* bit per window id: our windows that it knows */
+    uint8_t *address;         /* its message: address and control page's key */
+    uint32_t address_bytes, page_bytes;
+    gdr_net_peer_t *peer; /* NULL until first needed */
+    gdr_net_rmem_t *page;
+    struct gdr_rwindow *windows;
+    /* A message in pieces, under assembly. */
+    uint8_t *parts;
+    uint32_t parts_total, parts_have;
+    uint8_t parts_type;
+};
+
+/* A window of another process. */
+typedef struct gdr_rwindow {
+    struct gdr_rwindow *next;
+    uint32_t id;
+    gdr_net_rmem_t *rmem; /* NULL until first needed */
+    uint32_t bytes;
+    uint8_t packed[];
+} gdr_rwindow_t;
+
+/* A member as seen by this process's team. */
+typedef struct gdr_member {
+    gdr_proc_t *proc;
+    gdr_net_rmem_t *window, *page;
+    uint64_t offset, ctl_offset; /* of its lane */
+    uint32_t window_id;
+    uint8_t modes; /* GDR_MODE_BIT_*: where it wants its flags */
+    bool pushed;   /* our lane was announced to it */
+    bool known;    /* its lane was announced to us */
+    bool ready;    /* connected, keys imported */
+} gdr_member_t;
+
+/* Flags in the window, for calls of this kind; else in the control page. */
+enum { GDR_MODE_BIT_BLOCKING = 1, GDR_MODE_BIT_NONBLOCKING = 2 };
+
+/* A plan with what the engine derives from it. */
+typedef struct gdr_planned {
+    uint64_t count;
+    uint32_t type_bytes;
+    bool commutative;
+    bool wired;     /* all its peers are ready */
+    uint32_t users; /* calls in flight */
+    uint64_t used;  /* for replacing the one that was used least recently */
+    gdr_plan_t *plan; /* NULL: no algorithm serves it */
+    gdr_program_t *full, *last;
+    int32_t *peers;
+    uint32_t npeers;
+} gdr_planned_t;
+
+typedef enum gdr_team_state {
+    GDR_TEAM_NEW,      /* no call posted */
+    GDR_TEAM_VOTED,    /* waits for the verdict */
+    GDR_TEAM_READY,
+    GDR_TEAM_DECLINED, /* for good */
+    GDR_TEAM_DEAD      /* every call ends with `status` */
+} gdr_team_state_t;
+
+struct gdr_team {
+    gdr_team_t *next;        /* hash bucket; before, under the queue lock: new ones */
+    gdr_team_t *next_dying;  /* queue lock */
+    gdr_team_t *next_active; /* engine's list of teams with calls */
+    gdr_engine_t *engine;
+    uint64_t id, nonce;
+    int32_t rank, size;
+    int *procs;
+    bool eligible, active;
+    gdr_team_state_t state;
+    gdr_status_t status;
+
+    gdr_device_t *device;
+    gdr_lane_t *lane;
+    uint64_t generation; /* of the device, when the lane was taken */
+    uint64_t base;       /* call numbers of this lane life start at base + 1 */
+    uint64_t started;    /* calls that got a number */
+    bool device_flags;   /* every member's device has stream words */
+
+    gdr_member_t *members; /* [size] */
+    gdr_planned_t plans[GDR_PLAN_CACHE];
+    uint64_t plan_clock;
+
+    gdr_call_t *queue, **queue_end;     /* posted, not started */
+    gdr_call_t *running[GDR_LANE_CALLS]; /* by number % GDR_LANE_CALLS */
+
+    /* Rank 0: the vote. */
+    uint8_t *voted; /* [size] */
+    int32_t votes;
+    int32_t decliner;
+    bool verdict_given, words_all;
+    uint64_t max_call, config_hash;
+    int32_t compute_capability;
+    char reason[GDR_REASON_BYTES];
+};
+
+/* One item (step or credit) of the segment that a context runs. */
+typedef struct gdr_item_run {
+    uint32_t missing; /* predecessors not done */
+    uint8_t state;    /* gdr_item_state_t */
+    gdr_token_t token;
+} gdr_item_run_t;
+
+typedef enum gdr_item_state {
+    GDR_ITEM_IDLE,
+    GDR_ITEM_ENQUEUED, /* in the stream */
+    GDR_ITEM_POLLED,   /* a host flag is polled for it */
+    GDR_ITEM_HELD,     /* a put that may not go yet: credit, or its channel is busy */
+    GDR_ITEM_POSTED,   /* in the network */
+    GDR_ITEM_DONE
+} gdr_item_state_t;
+
+/* A list of item indices; capacity = the context's. */
+typedef struct gdr_index_list {
+    uint32_t *index;
+    uint32_t n;
+} gdr_index_list_t;
+
+/* Runs one segment at a time of one call. */
+struct gdr_context {
+    gdr_context_t *next; /* free list */
+    gdr_call_t *call;
+    gdr_stream_t *stream;
+    uint32_t index; /* context number: segment % depth */
+    uint64_t segment;
+    const gdr_program_t *program;
+    uint32_t remaining; /* items not done */
+    uint32_t cursor;    /* stream-ordered: next step to enqueue */
+    uint64_t stop;      /* abandoned: at rest when the stream has reached it */
+    bool followed;      /* ordered after the application's default stream */
+    uint64_t window_offset; /* of the call's part, from the window's start */
+    uint64_t ctl_offset;    /* from the control page's start */
+    uint64_t send, recv;    /* device addresses of the segment */
+    uint64_t instance;      /* of round 0 */
+
+    uint32_t capacity, op_capacity;
+    gdr_item_run_t *items;
+    gdr_net_op_t *ops; /* [channels] data and flags, then [flags] credits */
+    gdr_index_list_t ready, polled, held, posted;
+    void *memory;
+};
+
+typedef enum gdr_call_state {
+    GDR_CALL_QUEUED,
+    GDR_CALL_RUNNING,
+    GDR_CALL_ABANDONED, /* failed; its streams and puts are being waited for */
+    GDR_CALL_OVER
+} gdr_call_state_t;
+
+struct gdr_call {
+    int status; /* gdr_status_t; atomic */
+    const char *path; /* atomic */
+    gdr_call_t *next; /* queue lock while posted or free; else the team's */
+    gdr_team_t *team;
+    gdr_call_desc_t desc;
+    gdr_call_state_t state;
+    gdr_status_t failure;
+    bool device_flags, ahead;
+    uint64_t number; /* lane call number */
+    uint32_t part;
+    gdr_planned_t *planned;
+    uint64_t next_segment;
+    uint32_t ncontexts, active;
+    gdr_context_t **contexts; /* [depth] */
+    uint32_t context_capacity;
+    uint64_t abort_address;
+
+    uint64_t events, events_seen, since; /* for the timeout */
+    bool warned;
+
+    gdr_net_op_t *flushes; /* abandoned: one per peer */
+    uint32_t nflushes;
+};
+
+struct gdr_engine {
+    gdr_engine_config_t config;
+    gdr_ports_t ports;
+    uint64_t config_hash;
+    int busy;        /* atomic: somebody is inside */
+    int queue_lock;  /* atomic */
+    int work;        /* atomic: something was queued from outside */
+
+    /* queue lock */
+    gdr_call_t *posted, **posted_end;
+    gdr_call_t *free_calls;
+    gdr_team_t *new_teams, *dying_teams;
+    gdr_inbox_entry_t *inbox, **inbox_end;
+
+    const gdr_net_ops_t *net_ops;
+    gdr_net_t *net;
+    gdr_status_t net_status; /* GDR_INPROGRESS: not tried */
+    uint8_t *page;
+    gdr_net_mem_t *page_mem;
+    gdr_ctl_lane_t *ctl_lanes;
+    uint32_t nctl_lanes;
+    uint64_t stream_slots[GDR_STREAMS_MAX / 64]; /* bit set: taken */
+    uint32_t next_window;
+
+    gdr_device_t *devices;
+    gdr_team_t *teams[GDR_TEAM_BUCKETS];
+    gdr_proc_t *procs[GDR_TEAM_BUCKETS];
+    gdr_team_t *active;
+    gdr_context_t *free_contexts;
+
+    gdr_inbox_entry_t *orphans, **orphans_end; /* for teams that do not exist yet */
+    size_t orphan_bytes;
+    struct {
+        uint64_t id, nonce;
+    } gone[GDR_GONE_TEAMS];
+    uint32_t ngone;
+
+    uint32_t ticks; /* progress calls, for what is done now and then */
+    gdr_engine_stats_t stats; /* atomic, relaxed */
+};
+
+#endif

@@ -1,0 +1,73 @@
+/* Control messages of the engine: what travels through gdr_ctl.h. All machines are alike. */
+#ifndef GDR_MESSAGES_H
+#define GDR_MESSAGES_H
+
+#include "engine/gdr_ctl.h"
+#include "engine/gdr_engine_types.h"
+
+enum {
+    GDR_MESSAGE_MAGIC = 0x47445231, /* "GDR1": also the version of what follows */
+    GDR_MESSAGE_TOTAL_MAX = 64 * 1024,
+    GDR_ORPHAN_BYTES_MAX = 1 << 20
+};
+
+typedef struct gdr_message_head {
+    uint32_t magic;
+    uint16_t type;  /* gdr_message_type_t */
+    uint16_t bytes; /* of this piece's payload */
+    uint32_t total, offset; /* of the whole payload; of this piece in it */
+    uint64_t team, nonce;   /* 0 between processes */
+    int32_t rank;           /* the sender's in the team */
+    uint32_t reserved;
+} gdr_message_head_t;
+
+enum { GDR_MESSAGE_PIECE = GDR_CTL_MAX - sizeof(gdr_message_head_t) };
+
+typedef struct gdr_vote_body {
+    uint32_t can;
+    int32_t compute_capability;
+    uint32_t stream_words;
+    uint32_t reserved;
+    uint64_t config_hash;
+    uint64_t last_call;
+    char reason[GDR_REASON_BYTES]; /* terminated */
+} gdr_vote_body_t;
+
+typedef struct gdr_verdict_body {
+    uint32_t go;
+    int32_t decliner;
+    uint32_t stream_words;
+    uint32_t reserved;
+    uint64_t base;
+    char reason[GDR_REASON_BYTES];
+} gdr_verdict_body_t;
+
+typedef struct gdr_lane_body {
+    uint32_t window;
+    uint32_t modes;
+    uint64_t offset, ctl_offset;
+} gdr_lane_body_t;
+
+typedef struct gdr_abort_body {
+    int32_t status;
+    uint32_t reserved;
+} gdr_abort_body_t;
+
+typedef struct gdr_proc_body {
+    uint32_t address_bytes, page_bytes;
+    uint8_t data[]; /* worker address, then the control page's key */
+} gdr_proc_body_t;
+
+typedef struct gdr_window_body {
+    uint32_t id, bytes;
+    uint8_t data[]; /* key */
+} gdr_window_body_t;
+
+struct gdr_inbox_entry {
+    gdr_inbox_entry_t *next;
+    int proc;
+    uint32_t bytes;
+    uint8_t data[]; /* a piece, as it came */
+};
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Host-driven order: the CPU sees what is done and issues every step whose predecessors are, in any
+ * order. A kernel behind kernels of the same stream does not wait for them. Nothing blocks a
+ * stream, so a call may stand still as long as the application likes.
+ */
+#include "engine/gdr_engine_priv.h"
+
+/* The peer wants its flag in its window: our stream writes the source word first. */
+static gdr_status_t put_through_stream(gdr_context_t *context, uint32_t item, bool *issued)
+{
+    gdr_status_t status;
+
+    *issued = gdr_issue_channel_free(context, item);
+    if (!*issued)
+        return GDR_OK;
+    status = gdr_issue_source(context, item);
+    if (status != GDR_OK)
+        return status;
+    gdr_stream_expect(context->stream, context, item, true, true);
+    gdr_item_enqueued(context, item);
+    return GDR_OK;
+}
+
+static gdr_status_t issue(gdr_context_t *context, uint32_t item, bool *issued)
+{
+    uint8_t kind = context->program->items[item].kind;
+
+    *issued = true;
+    if (gdr_kind_is_kernel(kind))
+        return gdr_issue_kernel(context, item);
+    if (kind == GDR_STEP_WAIT) {
+        if (gdr_flag_arrived(context, item)) {
+            gdr_item_done(context, item);
+        } else {
+            context->items[item].state = GDR_ITEM_POLLED;
+            context->polled.index[context->polled.n++] = item;
+        }
+        return GDR_OK;
+    }
+    if (gdr_kind_is_put(kind) && gdr_issue_to_window(context, item))
+        return put_through_stream(context, item, issued);
+    return gdr_issue_put(context, item);
+}
+
+gdr_status_t gdr_host_advance(gdr_context_t *context)
+{
+    gdr_index_list_t *ready = &context->ready;
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < ready->n; i++) {
+        uint32_t item = ready->index[i];
+        bool issued;
+        gdr_status_t status = issue(context, item, &issued);
+
+        if (status != GDR_OK)
+            return status;
+        if (!issued)
+            ready->index[kept++] = item;
+    }
+    ready->n = kept;
+    return GDR_OK;
+}

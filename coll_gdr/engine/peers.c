@@ -1,0 +1,291 @@
+#include "base/gdr_math.h"
+#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+gdr_proc_t *gdr_proc_get(gdr_engine_t *engine, int proc)
+{
+    gdr_proc_t **bucket = &engine->procs[(unsigned)proc % GDR_TEAM_BUCKETS];
+    gdr_proc_t *found;
+
+    for (found = *bucket; found != NULL; found = found->next) {
+        if (found->proc == proc)
+            return found;
+    }
+    found = calloc(1, sizeof(*found));
+    if (found == NULL)
+        return NULL;
+    found->proc = proc;
+    found->next = *bucket;
+    *bucket = found;
+    return found;
+}
+
+static void proc_close(gdr_engine_t *engine, gdr_proc_t *proc)
+{
+    while (proc->windows != NULL) {
+        gdr_rwindow_t *window = proc->windows;
+
+        proc->windows = window->next;
+        if (window->rmem != NULL)
+            engine->net_ops->release(window->rmem);
+        free(window);
+    }
+    if (proc->page != NULL)
+        engine->net_ops->release(proc->page);
+    if (proc->peer != NULL)
+        engine->net_ops->disconnect(proc->peer);
+    free(proc->address);
+    free(proc->parts);
+    free(proc);
+}
+
+void gdr_procs_close(gdr_engine_t *engine)
+{
+    unsigned i;
+
+    for (i = 0; i < GDR_TEAM_BUCKETS; i++) {
+        while (engine->procs[i] != NULL) {
+            gdr_proc_t *proc = engine->procs[i];
+
+            engine->procs[i] = proc->next;
+            proc_close(engine, proc);
+        }
+    }
+}
+
+static gdr_status_t announce_proc(gdr_engine_t *engine, gdr_proc_t *proc)
+{
+    gdr_proc_body_t *body = malloc(GDR_MESSAGE_TOTAL_MAX);
+    size_t room = GDR_MESSAGE_TOTAL_MAX - sizeof(*body), address = room, page;
+    gdr_status_t status;
+
+    if (body == NULL)
+        return GDR_ERR_NO_MEMORY;
+    status = engine->net_ops->address(engine->net, body->data, &address);
+    if (status == GDR_OK) {
+        page = room - address;
+        status = engine->net_ops->pack(engine->page_mem, body->data + address, &page);
+    }
+    if (status == GDR_OK) {
+        body->address_bytes = (uint32_t)address;
+        body->page_bytes = (uint32_t)page;
+        status = gdr_message_send(engine, NULL, proc->proc, GDR_MESSAGE_PROC, body,
+                                  sizeof(*body) + address + page);
+    }
+    free(body);
+    proc->announced = status == GDR_OK;
+    return status;
+}
+
+static gdr_status_t announce_window(gdr_engine_t *engine, gdr_proc_t *proc,
+                                    const gdr_window_t *window)
+{
+    gdr_window_body_t *body = malloc(GDR_MESSAGE_TOTAL_MAX);
+    size_t bytes = GDR_MESSAGE_TOTAL_MAX - sizeof(*body);
+    gdr_status_t status;
+
+    if (body == NULL)
+        return GDR_ERR_NO_MEMORY;
+    status = engine->net_ops->pack(window->mem, body->data, &bytes);
+    if (status == GDR_OK) {
+        body->id = window->id;
+        body->bytes = (uint32_t)bytes;
+        status = gdr_message_send(engine, NULL, proc->proc, GDR_MESSAGE_WINDOW, body,
+                                  sizeof(*body) + bytes);
+    }
+    free(body);
+    if (status == GDR_OK)
+        proc->windows_sent[window->id / 64] |= 1ull << window->id % 64;
+    return status;
+}
+
+/* What our flags shall be, for calls of either kind: the senders obey it. */
+uint32_t gdr_peers_own_modes(const gdr_team_t *team)
+{
+    const gdr_engine_config_t *config = &team->engine->config;
+    bool blocking, nonblocking;
+
+    if (!team->device_flags || config->flags == GDR_FLAGS_HOST)
+        return 0;
+    if (config->flags == GDR_FLAGS_DEVICE)
+        return GDR_MODE_BIT_BLOCKING | GDR_MODE_BIT_NONBLOCKING;
+    nonblocking = config->stream_waits == GDR_MODE_ON;
+    blocking = nonblocking ||
+               (config->stream_waits == GDR_MODE_AUTO && !config->thread_multiple);
+    return (blocking ? GDR_MODE_BIT_BLOCKING : 0u) |
+           (nonblocking ? GDR_MODE_BIT_NONBLOCKING : 0u);
+}
+
+static gdr_status_t push(gdr_team_t *team, gdr_member_t *member)
+{
+    gdr_engine_t *engine = team->engine;
+    const gdr_window_t *window = team->lane->window;
+    gdr_lane_body_t body = {window->id, gdr_peers_own_modes(team), team->lane->offset,
+                            team->lane->ctl_index * engine->config.plan.ctl_bytes};
+    gdr_status_t status = GDR_OK;
+
+    if (!member->proc->announced)
+        status = announce_proc(engine, member->proc);
+    if (status == GDR_OK &&
+        (member->proc->windows_sent[window->id / 64] >> window->id % 64 & 1) == 0)
+        status = announce_window(engine, member->proc, window);
+    if (status == GDR_OK)
+        status = gdr_message_send(engine, team, member->proc->proc, GDR_MESSAGE_LANE, &body,
+                                  sizeof(body));
+    member->pushed = status == GDR_OK;
+    return status;
+}
+
+static gdr_status_t connect_proc(gdr_engine_t *engine, gdr_proc_t *proc)
+{
+    gdr_status_t status = GDR_OK;
+
+    if (proc->address == NULL) {
+        gdr_error(engine->ports.log, "process %d announced a lane but no address", proc->proc);
+        return GDR_ERR_NET;
+    }
+    if (proc->peer == NULL)
+        status = engine->net_ops->connect(engine->net, proc->address, proc->address_bytes,
+                                          &proc->peer);
+    if (status == GDR_OK && proc->page == NULL)
+        status = engine->net_ops->import(proc->peer, proc->address + proc->address_bytes,
+                                         proc->page_bytes, &proc->page);
+    return status;
+}
+
+static gdr_status_t import_window(gdr_engine_t *engine, gdr_proc_t *proc, uint32_t id,
+                                  gdr_net_rmem_t **rmem)
+{
+    gdr_rwindow_t *window = proc->windows;
+    gdr_status_t status = GDR_OK;
+
+    while (window != NULL && window->id != id)
+        window = window->next;
+    if (window == NULL) {
+        gdr_error(engine->ports.log, "process %d announced a lane in window %u, which it did not "
+                  "announce", proc->proc, id);
+        return GDR_ERR_NET;
+    }
+    if (window->rmem == NULL)
+        status = engine->net_ops->import(proc->peer, window->packed, window->bytes,
+                                         &window->rmem);
+    *rmem = window->rmem;
+    return status;
+}
+
+static gdr_status_t member_connect(gdr_engine_t *engine, gdr_member_t *member)
+{
+    gdr_status_t status = connect_proc(engine, member->proc);
+
+    if (status == GDR_OK)
+        status = import_window(engine, member->proc, member->window_id, &member->window);
+    if (status != GDR_OK)
+        return status;
+    member->page = member->proc->page;
+    member->ready = true;
+    return GDR_OK;
+}
+
+gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
+{
+    gdr_status_t status = GDR_OK;
+    bool waiting = false;
+    uint32_t i;
+
+    for (i = 0; i < planned->npeers && status == GDR_OK && !planned->wired; i++) {
+        gdr_member_t *member = &team->members[planned->peers[i]];
+
+        if (member->proc == NULL)
+            member->proc = gdr_proc_get(team->engine, team->procs[planned->peers[i]]);
+        if (member->proc == NULL)
+            return GDR_ERR_NO_MEMORY;
+        if (!member->pushed)
+            status = push(team, member);
+        if (status == GDR_OK && member->known && !member->ready)
+            status = member_connect(team->engine, member);
+        waiting = waiting || !member->ready;
+    }
+    if (status != GDR_OK)
+        return status;
+    planned->wired = !waiting;
+    return waiting ? GDR_INPROGRESS : GDR_OK;
+}
+
+gdr_status_t gdr_peers_on_proc(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
+                               size_t bytes)
+{
+    gdr_proc_body_t body;
+    uint64_t length;
+
+    (void)engine;
+    if (bytes < sizeof(body))
+        return GDR_ERR_INVALID;
+    memcpy(&body, payload, sizeof(body));
+    length = (uint64_t)body.address_bytes + body.page_bytes;
+    /* Once: what an endpoint was made from does not change under it. */
+    if (length != bytes - sizeof(body) || body.address_bytes == 0 || proc->address != NULL)
+        return GDR_ERR_INVALID;
+    proc->address = malloc(length);
+    if (proc->address == NULL)
+        return GDR_ERR_NO_MEMORY;
+    memcpy(proc->address, (const uint8_t *)payload + sizeof(body), length);
+    proc->address_bytes = body.address_bytes;
+    proc->page_bytes = body.page_bytes;
+    return GDR_OK;
+}
+
+gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
+                                 size_t bytes)
+{
+    gdr_window_body_t body;
+    gdr_rwindow_t *window;
+
+    (void)engine;
+    if (bytes < sizeof(body))
+        return GDR_ERR_INVALID;
+    memcpy(&body, payload, sizeof(body));
+    if (body.bytes != bytes - sizeof(body))
+        return GDR_ERR_INVALID;
+    for (window = proc->windows; window != NULL; window = window->next) {
+        if (window->id == body.id)
+            return GDR_ERR_INVALID;
+    }
+    window = malloc(sizeof(*window) + body.bytes);
+    if (window == NULL)
+        return GDR_ERR_NO_MEMORY;
+    window->id = body.id;
+    window->bytes = body.bytes;
+    window->rmem = NULL;
+    memcpy(window->packed, (const uint8_t *)payload + sizeof(body), body.bytes);
+    window->next = proc->windows;
+    proc->windows = window;
+    return GDR_OK;
+}
+
+gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+{
+    const gdr_plan_params_t *plan = &team->engine->config.plan;
+    gdr_member_t *member;
+    gdr_lane_body_t body;
+
+    if (bytes != sizeof(body) || rank == team->rank)
+        return GDR_ERR_INVALID;
+    memcpy(&body, payload, sizeof(body));
+    if (body.offset % plan->lane_bytes != 0 || body.ctl_offset % plan->ctl_bytes != 0)
+        return GDR_ERR_INVALID;
+    member = &team->members[rank];
+    if (member->known)
+        return GDR_ERR_INVALID;
+    member->proc = gdr_proc_get(team->engine, team->procs[rank]);
+    if (member->proc == NULL)
+        return GDR_ERR_NO_MEMORY;
+    member->window_id = body.window;
+    member->offset = body.offset;
+    member->ctl_offset = body.ctl_offset;
+    member->modes = (uint8_t)body.modes;
+    member->known = true;
+    return GDR_OK;
+}

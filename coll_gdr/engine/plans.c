@@ -1,0 +1,144 @@
+#include "engine/gdr_engine_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gdr_planned_clear(gdr_planned_t *planned)
+{
+    gdr_program_free(planned->full);
+    gdr_program_free(planned->last);
+    gdr_plan_free(planned->plan);
+    free(planned->peers);
+    memset(planned, 0, sizeof(*planned));
+}
+
+static void mark_peers(const gdr_sched_t *sched, uint8_t *seen, uint32_t *n)
+{
+    uint32_t i;
+
+    for (i = 0; sched != NULL && i < sched->nsteps; i++) {
+        int32_t peer = sched->steps[i].peer;
+
+        if (gdr_kind_is_kernel(sched->steps[i].kind) || seen[peer])
+            continue;
+        seen[peer] = 1;
+        (*n)++;
+    }
+}
+
+static gdr_status_t list_peers(const gdr_team_t *team, gdr_planned_t *planned)
+{
+    uint8_t *seen = calloc((size_t)team->size, 1);
+    uint32_t n = 0;
+    int32_t rank;
+
+    if (seen == NULL)
+        return GDR_ERR_NO_MEMORY;
+    mark_peers(planned->plan->full, seen, &n);
+    mark_peers(planned->plan->last, seen, &n);
+    planned->peers = calloc((size_t)n + 1, sizeof(*planned->peers));
+    for (rank = 0; rank < team->size && planned->peers != NULL; rank++) {
+        if (seen[rank])
+            planned->peers[planned->npeers++] = rank;
+    }
+    free(seen);
+    return planned->peers != NULL ? GDR_OK : GDR_ERR_NO_MEMORY;
+}
+
+/* An input in a mapped peer's window would be refused here: nothing generates one yet. */
+static bool operands_are_own(const gdr_sched_t *sched)
+{
+    uint32_t i, k;
+
+    for (i = 0; sched != NULL && i < sched->nsteps; i++) {
+        const gdr_step_t *step = &sched->steps[i];
+
+        for (k = 0; gdr_kind_is_kernel(step->kind) && k < step->nin + step->nout; k++) {
+            if (sched->operands[step->operand + k].rank != sched->rank)
+                return false;
+        }
+    }
+    return true;
+}
+
+static gdr_status_t make_programs(gdr_planned_t *planned)
+{
+    const gdr_plan_t *plan = planned->plan;
+    const gdr_shape_t *shape = &plan->layout.shape;
+    gdr_status_t status = GDR_OK;
+
+    if (!operands_are_own(plan->full) || !operands_are_own(plan->last))
+        return GDR_ERR_UNSUPPORTED;
+    if (plan->full != NULL)
+        status = gdr_program_make(plan->full, shape->nflags, shape->nchannels, &planned->full);
+    if (status == GDR_OK)
+        status = gdr_program_make(plan->last, shape->nflags, shape->nchannels, &planned->last);
+    return status;
+}
+
+static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
+{
+    gdr_plan_request_t request = {team->rank, team->size, planned->count, planned->type_bytes,
+                                  planned->commutative, &team->engine->config.plan};
+    gdr_status_t status = gdr_plan_make(&request, &planned->plan);
+
+    if (status == GDR_ERR_UNSUPPORTED) {
+        planned->plan = NULL;
+        return GDR_OK;
+    }
+    if (status == GDR_OK)
+        status = make_programs(planned);
+    if (status == GDR_OK)
+        status = list_peers(team, planned);
+    if (status != GDR_OK)
+        gdr_error(team->engine->ports.log, "no plan for %llu elements of %u bytes on %d ranks: %s",
+                  (unsigned long long)planned->count, planned->type_bytes, team->size,
+                  gdr_status_string(status));
+    return status;
+}
+
+/* A free place, or the one that was used least recently and is not in use. */
+static gdr_planned_t *place_find(gdr_team_t *team)
+{
+    gdr_planned_t *best = NULL;
+    unsigned i;
+
+    for (i = 0; i < GDR_PLAN_CACHE; i++) {
+        gdr_planned_t *place = &team->plans[i];
+
+        if (place->users == 0 && (best == NULL || place->used < best->used))
+            best = place;
+    }
+    gdr_planned_clear(best); /* at most GDR_LANE_CALLS + 1 are in use */
+    return best;
+}
+
+gdr_status_t gdr_planned_get(gdr_team_t *team, uint64_t count, uint32_t type_bytes,
+                             bool commutative, gdr_planned_t **planned)
+{
+    gdr_planned_t *place;
+    gdr_status_t status;
+    unsigned i;
+
+    for (i = 0; i < GDR_PLAN_CACHE; i++) {
+        place = &team->plans[i];
+        if (place->count == count && place->type_bytes == type_bytes &&
+            place->commutative == commutative) {
+            place->used = ++team->plan_clock;
+            *planned = place;
+            return GDR_OK;
+        }
+    }
+    place = place_find(team);
+    place->count = count;
+    place->type_bytes = type_bytes;
+    place->commutative = commutative;
+    place->used = ++team->plan_clock;
+    status = plan_call(team, place);
+    if (status != GDR_OK) {
+        gdr_planned_clear(place);
+        return status;
+    }
+    *planned = place;
+    return GDR_OK;
+}

@@ -1,0 +1,213 @@
+#include "engine/gdr_program.h"
+
+#include <stdlib.h>
+
+static bool step_is_sound(const gdr_sched_t *sched, uint32_t index, uint32_t nflags,
+                          uint32_t nchannels)
+{
+    const gdr_step_t *step = &sched->steps[index];
+    uint32_t i;
+
+    if (step->operand + step->nin + step->nout > sched->noperands ||
+        step->dep + step->ndep > sched->ndeps)
+        return false;
+    for (i = 0; i < step->ndep; i++) {
+        if (sched->deps[step->dep + i] >= index)
+            return false;
+    }
+    if (gdr_kind_is_kernel(step->kind))
+        return step->nin >= 1 && step->nin <= GDR_STEP_MAX_IN && step->nout >= 1 &&
+               step->nout <= GDR_STEP_MAX_OUT;
+    if (step->peer < 0 || step->peer >= sched->size || step->peer == sched->rank)
+        return false;
+    if (step->kind == GDR_STEP_WAIT)
+        return step->flag < nflags;
+    return gdr_kind_is_put(step->kind) && step->channel < nchannels &&
+           (step->kind == GDR_STEP_SIGNAL || step->bytes == 0 ||
+            (step->nin == 1 && step->nout == 1));
+}
+
+static bool sched_is_sound(const gdr_sched_t *sched, uint32_t nflags, uint32_t nchannels)
+{
+    uint32_t i, r;
+
+    for (i = 0; i < sched->nsteps; i++) {
+        if (!step_is_sound(sched, i, nflags, nchannels))
+            return false;
+    }
+    for (i = 0; i < sched->ncredits; i++) {
+        const gdr_credit_t *credit = &sched->credits[i];
+
+        if (credit->wait >= sched->nsteps || sched->steps[credit->wait].kind != GDR_STEP_WAIT ||
+            credit->first + credit->n > sched->nreaders)
+            return false;
+        for (r = 0; r < credit->n; r++) {
+            if (sched->readers[credit->first + r] >= sched->nsteps)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the edge needs no more than the order of one stream. */
+static bool edge_is_order(const gdr_program_t *program, uint32_t from, uint32_t to)
+{
+    return gdr_kind_is_kernel(program->items[from].kind) &&
+           gdr_kind_is_kernel(program->items[to].kind);
+}
+
+typedef void (*edge_fn)(gdr_program_t *program, uint32_t from, uint32_t to, uint32_t *cursor);
+
+static void each_edge(gdr_program_t *program, edge_fn fn, uint32_t *cursor)
+{
+    const gdr_sched_t *sched = program->sched;
+    uint32_t i, k;
+
+    for (i = 0; i < sched->nsteps; i++) {
+        for (k = 0; k < sched->steps[i].ndep; k++)
+            fn(program, sched->deps[sched->steps[i].dep + k], i, cursor);
+    }
+    for (i = 0; i < sched->ncredits; i++) {
+        const gdr_credit_t *credit = &sched->credits[i];
+
+        if (credit->n == 0)
+            fn(program, credit->wait, sched->nsteps + i, cursor);
+        for (k = 0; k < credit->n; k++)
+            fn(program, sched->readers[credit->first + k], sched->nsteps + i, cursor);
+    }
+}
+
+static void count_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint32_t *cursor)
+{
+    (void)cursor;
+    program->items[to].missing++;
+    if (edge_is_order(program, from, to)) {
+        program->items[from].norder++;
+    } else {
+        program->items[from].ndone++;
+        program->items[from].urgent |= to < program->sched->nsteps &&
+                                       program->items[to].kind != GDR_STEP_WAIT;
+    }
+}
+
+/* cursor[2 * item]: next place for an order edge, [2 * item + 1]: for a done edge. */
+static void store_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint32_t *cursor)
+{
+    uint32_t *place = &cursor[2 * from + (edge_is_order(program, from, to) ? 0 : 1)];
+
+    program->successors[(*place)++] = to;
+}
+
+static gdr_status_t link_items(gdr_program_t *program)
+{
+    uint32_t total = 0, i;
+    uint32_t *cursor = calloc(2 * (size_t)program->nitems + 1, sizeof(*cursor));
+
+    if (cursor == NULL)
+        return GDR_ERR_NO_MEMORY;
+    each_edge(program, count_edge, NULL);
+    for (i = 0; i < program->nitems; i++) {
+        gdr_item_t *item = &program->items[i];
+
+        item->succ = total;
+        cursor[2 * i] = total;
+        cursor[2 * i + 1] = total + item->norder;
+        item->wanted = item->ndone > 0 || item->norder == 0;
+        total += item->norder + item->ndone;
+    }
+    program->successors = calloc((size_t)total + 1, sizeof(*program->successors));
+    if (program->successors == NULL) {
+        free(cursor);
+        return GDR_ERR_NO_MEMORY;
+    }
+    each_edge(program, store_edge, cursor);
+    free(cursor);
+    return GDR_OK;
+}
+
+/* The schedule's order is an execution order, so rounds of a flag come in sequence. */
+static void number_rounds(gdr_program_t *program, int64_t *last_wait)
+{
+    const gdr_sched_t *sched = program->sched;
+    uint32_t i;
+
+    for (i = 0; i < sched->nsteps; i++) {
+        const gdr_step_t *step = &sched->steps[i];
+        gdr_item_t *item = &program->items[i];
+
+        item->kind = step->kind;
+        item->previous = -1;
+        if (step->kind == GDR_STEP_WAIT) {
+            if (last_wait[step->flag] >= 0)
+                program->items[last_wait[step->flag]].last_round = false;
+            item->last_round = true;
+            last_wait[step->flag] = i;
+            program->waited[step->flag] = true;
+        } else if (gdr_kind_is_put(step->kind)) {
+            item->previous = program->last_written[step->channel];
+            program->last_written[step->channel] = step->round;
+        }
+    }
+    for (i = 0; i < sched->ncredits; i++) {
+        program->items[sched->nsteps + i].kind = GDR_ITEM_CREDIT;
+        program->items[sched->nsteps + i].wait = sched->credits[i].wait;
+    }
+}
+
+static gdr_status_t fill(gdr_program_t *program)
+{
+    uint32_t i;
+    int64_t *last_wait;
+
+    program->items = calloc((size_t)program->nitems + 1, sizeof(*program->items));
+    program->waited = calloc((size_t)program->nflags + 1, sizeof(*program->waited));
+    program->last_written = calloc((size_t)program->nchannels + 1, sizeof(*program->last_written));
+    last_wait = calloc((size_t)program->nflags + 1, sizeof(*last_wait));
+    if (program->items == NULL || program->waited == NULL || program->last_written == NULL ||
+        last_wait == NULL) {
+        free(last_wait);
+        return GDR_ERR_NO_MEMORY;
+    }
+    for (i = 0; i < program->nchannels; i++)
+        program->last_written[i] = -1;
+    for (i = 0; i < program->nflags; i++)
+        last_wait[i] = -1;
+    number_rounds(program, last_wait);
+    free(last_wait);
+    return link_items(program);
+}
+
+gdr_status_t gdr_program_make(const gdr_sched_t *sched, uint32_t nflags, uint32_t nchannels,
+                              gdr_program_t **program)
+{
+    gdr_program_t *made;
+    gdr_status_t status;
+
+    if (!sched_is_sound(sched, nflags, nchannels))
+        return GDR_ERR_INVALID;
+    made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return GDR_ERR_NO_MEMORY;
+    made->sched = sched;
+    made->nitems = sched->nsteps + sched->ncredits;
+    made->nflags = nflags;
+    made->nchannels = nchannels;
+    status = fill(made);
+    if (status != GDR_OK) {
+        gdr_program_free(made);
+        return status;
+    }
+    *program = made;
+    return GDR_OK;
+}
+
+void gdr_program_free(gdr_program_t *program)
+{
+    if (program == NULL)
+        return;
+    free(program->items);
+    free(program->successors);
+    free(program->waited);
+    free(program->last_written);
+    free(program);
+}

@@ -1,0 +1,154 @@
+#include "engine/gdr_engine_priv.h"
+
+#include <stdlib.h>
+
+static bool slot_take(gdr_engine_t *engine, uint32_t *slot)
+{
+    uint32_t i;
+
+    for (i = 0; i < GDR_STREAMS_MAX; i++) {
+        uint64_t bit = 1ull << i % 64;
+
+        if ((engine->stream_slots[i / 64] & bit) == 0) {
+            engine->stream_slots[i / 64] |= bit;
+            *slot = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static gdr_status_t stream_make(gdr_device_t *device, gdr_stream_t **stream)
+{
+    gdr_engine_t *engine = device->engine;
+    gdr_stream_t *made = calloc(1, sizeof(*made));
+    uint64_t offset;
+    gdr_status_t status;
+
+    if (made == NULL)
+        return GDR_ERR_NO_MEMORY;
+    if (!slot_take(engine, &made->slot)) {
+        free(made);
+        return GDR_ERR_NO_RESOURCE;
+    }
+    status = device->ops->stream_create(device->dev, &made->handle);
+    if (status != GDR_OK) {
+        engine->stream_slots[made->slot / 64] &= ~(1ull << made->slot % 64);
+        free(made);
+        return status;
+    }
+    offset = engine->nctl_lanes * engine->config.plan.ctl_bytes +
+             (uint64_t)made->slot * GDR_STREAM_WORD_BYTES;
+    made->device = device;
+    made->word = (const uint64_t *)(engine->page + offset);
+    made->word_address = device->page_address + offset;
+    /* A former owner of the word may have left a value in it. */
+    made->written = gdr_word_load(made->word);
+    made->last = &made->first;
+    made->next = device->streams;
+    device->streams = made;
+    device->nstreams++;
+    *stream = made;
+    return GDR_OK;
+}
+
+/* A stream that never waits may serve several contexts: they only queue behind each other. */
+static gdr_stream_t *stream_share(gdr_device_t *device)
+{
+    gdr_stream_t *stream, *best = NULL;
+
+    for (stream = device->streams; stream != NULL; stream = stream->next) {
+        if (!stream->ordered && (best == NULL || stream->users < best->users))
+            best = stream;
+    }
+    return best;
+}
+
+gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t **stream)
+{
+    gdr_stream_t *found;
+    gdr_status_t status;
+
+    for (found = device->streams; found != NULL && found->users != 0;)
+        found = found->next;
+    if (found == NULL && !ordered && device->nstreams >= GDR_STREAMS_OWN)
+        found = stream_share(device);
+    if (found == NULL) {
+        status = stream_make(device, &found);
+        if (status != GDR_OK)
+            return status;
+    }
+    found->users++;
+    found->ordered = ordered;
+    *stream = found;
+    return GDR_OK;
+}
+
+void gdr_stream_release(gdr_stream_t *stream)
+{
+    if (--stream->users == 0)
+        stream->ordered = false;
+}
+
+void gdr_stream_expect(gdr_stream_t *stream, gdr_context_t *context, uint32_t item, bool wanted,
+                       bool urgent)
+{
+    gdr_token_t *token = &context->items[item].token;
+
+    token->next = NULL;
+    token->context = context;
+    token->item = item;
+    token->sequence = stream->written + 1;
+    *stream->last = token;
+    stream->last = &token->next;
+    stream->wanted |= wanted;
+    stream->urgent |= urgent;
+}
+
+gdr_status_t gdr_stream_mark(gdr_stream_t *stream, bool urgent)
+{
+    if (!(urgent ? stream->urgent : stream->wanted))
+        return GDR_OK;
+    stream->wanted = stream->urgent = false;
+    stream->written++;
+    return stream->device->ops->write_word(stream->handle, stream->word_address, stream->written);
+}
+
+unsigned gdr_stream_poll(gdr_stream_t *stream)
+{
+    uint64_t reached;
+    unsigned events = 0;
+
+    if (stream->first == NULL)
+        return 0;
+    reached = gdr_word_load(stream->word);
+    while (stream->first != NULL && stream->first->sequence <= reached) {
+        gdr_token_t *token = stream->first;
+
+        stream->first = token->next;
+        if (stream->first == NULL)
+            stream->last = &stream->first;
+        events++;
+        if (token->context != NULL)
+            gdr_item_reached(token->context, token->item);
+    }
+    return events;
+}
+
+void gdr_stream_forget(gdr_stream_t *stream, const gdr_context_t *context)
+{
+    gdr_token_t **link = &stream->first;
+
+    while (*link != NULL) {
+        if ((*link)->context == context)
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    }
+    stream->last = link;
+}
+
+bool gdr_stream_idle(const gdr_stream_t *stream)
+{
+    return stream->first == NULL;
+}

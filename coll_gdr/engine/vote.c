@@ -1,0 +1,208 @@
+/*
+ * A communicator's one decision: whether all members can take the device path. Every member votes
+ * to rank 0 at its first call; rank 0's verdict goes down a binomial tree. One "cannot" is enough,
+ * and is told at once: a member that serves the call otherwise may never vote.
+ */
+#include "base/gdr_math.h"
+#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_messages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
+{
+    const uint8_t *byte = data;
+
+    while (bytes-- > 0)
+        hash = (hash ^ *byte++) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
+{
+    const gdr_plan_params_t *plan = &config->plan;
+    uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS, GDR_LANE_PARTS, plan->lane_bytes,
+                          plan->ctl_bytes,   plan->chunk_size, plan->min_chunk, plan->depth};
+    uint64_t hash = hash_bytes(0xcbf29ce484222325u, numbers, sizeof(numbers));
+
+    return hash_bytes(hash, plan->algorithm, strnlen(plan->algorithm, sizeof(plan->algorithm)));
+}
+
+static void send_down(gdr_team_t *team, const gdr_verdict_body_t *verdict)
+{
+    int64_t step = 1;
+
+    /* Rank r's parent is r without its lowest set bit; rank 0 is the root. */
+    while (step < team->size && (team->rank & step) == 0) {
+        int64_t child = team->rank + step;
+
+        if (child < team->size &&
+            gdr_message_send(team->engine, team, team->procs[child], GDR_MESSAGE_VERDICT, verdict,
+                             sizeof(*verdict)) != GDR_OK)
+            gdr_team_fail(team, GDR_ERR_NET);
+        step <<= 1;
+    }
+}
+
+static void decline(gdr_team_t *team, int32_t decliner, const char *reason)
+{
+    gdr_info(team->engine->ports.log,
+             "communicator %llu of %d ranks does not use the device path: rank %d: %s",
+             (unsigned long long)team->id, team->size, decliner, reason);
+    team->state = GDR_TEAM_DECLINED;
+    team->status = GDR_ERR_DECLINED;
+    if (team->lane != NULL) /* nobody was told of it */
+        gdr_lane_release(team->engine, team->lane, 0, true);
+    team->lane = NULL;
+    gdr_calls_refuse(team, GDR_ERR_DECLINED);
+}
+
+static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
+{
+    if (!verdict->go) {
+        decline(team, verdict->decliner, verdict->reason);
+        return;
+    }
+    team->base = verdict->base;
+    team->device_flags = verdict->stream_words != 0;
+    team->state = GDR_TEAM_READY;
+    gdr_debug(team->engine->ports.log, "communicator %llu of %d ranks is ready, calls from %llu",
+              (unsigned long long)team->id, team->size, (unsigned long long)team->base + 1);
+}
+
+static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *reason)
+{
+    gdr_verdict_body_t verdict;
+
+    memset(&verdict, 0, sizeof(verdict));
+    verdict.go = go;
+    verdict.decliner = decliner;
+    verdict.stream_words = team->words_all;
+    verdict.base = team->max_call;
+    snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
+    team->verdict_given = true;
+    send_down(team, &verdict);
+    if (team->state != GDR_TEAM_DEAD)
+        obey(team, &verdict);
+}
+
+static const char *differs(const gdr_team_t *team, const gdr_vote_body_t *vote)
+{
+    if (vote->config_hash != team->config_hash)
+        return "its parameters differ from those of the first rank that voted";
+    if (vote->compute_capability != team->compute_capability)
+        return "its compute capability differs: results might differ in bits";
+    return NULL;
+}
+
+/* Rank 0 */
+static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_body_t *vote)
+{
+    const char *why;
+
+    if (team->voted == NULL)
+        team->voted = calloc((size_t)team->size, 1);
+    if (team->voted == NULL) {
+        conclude(team, false, team->rank, "out of memory");
+        return GDR_OK;
+    }
+    if (team->voted[rank])
+        return GDR_ERR_INVALID;
+    team->voted[rank] = 1;
+    if (team->votes++ == 0) {
+        team->config_hash = vote->config_hash;
+        team->compute_capability = vote->compute_capability;
+        team->words_all = true;
+    }
+    team->words_all = team->words_all && vote->stream_words != 0;
+    team->max_call = gdr_max_u64(team->max_call, vote->last_call);
+    why = vote->can ? differs(team, vote) : vote->reason;
+    if (why != NULL)
+        conclude(team, false, rank, why);
+    else if (team->votes == team->size)
+        conclude(team, true, -1, "");
+    return GDR_OK;
+}
+
+gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+{
+    gdr_vote_body_t vote;
+
+    if (bytes != sizeof(vote) || team->rank != 0)
+        return GDR_ERR_INVALID;
+    if (team->verdict_given || team->state == GDR_TEAM_DEAD)
+        return GDR_OK;
+    memcpy(&vote, payload, sizeof(vote));
+    if (memchr(vote.reason, 0, sizeof(vote.reason)) == NULL)
+        return GDR_ERR_INVALID;
+    return count_vote(team, rank, &vote);
+}
+
+gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+{
+    gdr_verdict_body_t verdict;
+
+    if (bytes != sizeof(verdict) || team->rank == 0 || rank != (team->rank & (team->rank - 1)))
+        return GDR_ERR_INVALID;
+    memcpy(&verdict, payload, sizeof(verdict));
+    if (memchr(verdict.reason, 0, sizeof(verdict.reason)) == NULL)
+        return GDR_ERR_INVALID;
+    if (team->state == GDR_TEAM_DEAD)
+        return GDR_OK;
+    if (team->state != GDR_TEAM_VOTED && (team->state != GDR_TEAM_NEW || verdict.go))
+        return GDR_ERR_INVALID;
+    send_down(team, &verdict);
+    if (team->state != GDR_TEAM_DEAD)
+        obey(team, &verdict);
+    return GDR_OK;
+}
+
+static const char *prepare(gdr_team_t *team, int ordinal, gdr_status_t *status)
+{
+    gdr_engine_t *engine = team->engine;
+
+    *status = GDR_ERR_UNSUPPORTED;
+    if (!team->eligible)
+        return "this process takes no part";
+    *status = gdr_net_get(engine);
+    if (*status != GDR_OK)
+        return "no network for device memory";
+    *status = gdr_device_get(engine, ordinal, &team->device);
+    if (*status != GDR_OK)
+        return "device cannot be used";
+    *status = gdr_lane_acquire(team->device, &team->lane);
+    if (*status != GDR_OK)
+        return "no lane";
+    team->generation = team->device->generation;
+    return NULL;
+}
+
+void gdr_vote_start(gdr_team_t *team, int device)
+{
+    gdr_engine_t *engine = team->engine;
+    gdr_vote_body_t vote;
+    gdr_status_t status;
+    const char *why = prepare(team, device, &status);
+
+    memset(&vote, 0, sizeof(vote));
+    vote.can = why == NULL;
+    vote.config_hash = engine->config_hash;
+    if (why == NULL) {
+        vote.compute_capability = team->device->caps.compute_capability;
+        vote.stream_words = team->device->caps.stream_words;
+        vote.last_call = gdr_lane_last_call(engine, team->lane);
+    } else {
+        snprintf(vote.reason, sizeof(vote.reason), "%s (%s)", why, gdr_status_string(status));
+    }
+    team->state = GDR_TEAM_VOTED;
+    if (team->rank == 0) {
+        if (!team->verdict_given)
+            count_vote(team, 0, &vote);
+        return;
+    }
+    if (gdr_message_send(engine, team, team->procs[0], GDR_MESSAGE_VOTE, &vote, sizeof(vote)) !=
+        GDR_OK)
+        gdr_team_fail(team, GDR_ERR_NET);
+}

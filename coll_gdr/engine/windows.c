@@ -1,0 +1,192 @@
+#include "base/gdr_math.h"
+#include "engine/gdr_engine_priv.h"
+
+#include <stdlib.h>
+
+static gdr_status_t page_open(gdr_engine_t *engine)
+{
+    void *address;
+    uint64_t lanes = engine->config.ctl_bytes / engine->config.plan.ctl_bytes;
+    gdr_status_t status;
+
+    engine->ctl_lanes = calloc(lanes + 1, sizeof(*engine->ctl_lanes));
+    if (engine->ctl_lanes == NULL)
+        return GDR_ERR_NO_MEMORY;
+    engine->nctl_lanes = (uint32_t)lanes;
+    status = engine->net_ops->alloc_host(engine->net,
+                                         lanes * engine->config.plan.ctl_bytes +
+                                             GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
+                                         &address, &engine->page_mem);
+    if (status == GDR_OK)
+        engine->page = address;
+    return status;
+}
+
+gdr_status_t gdr_net_get(gdr_engine_t *engine)
+{
+    gdr_ports_t *ports = &engine->ports;
+
+    if (engine->net_status != GDR_INPROGRESS)
+        return engine->net_status;
+    engine->net_status = ports->open_net(ports->ctx, &engine->net_ops, &engine->net);
+    if (engine->net_status == GDR_OK)
+        engine->net_status = page_open(engine);
+    return engine->net_status;
+}
+
+bool gdr_device_alive(const gdr_device_t *device)
+{
+    return device->generation != 0 && device->ops->generation(device->dev) == device->generation;
+}
+
+static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t *device)
+{
+    gdr_status_t status = engine->ports.open_dev(engine->ports.ctx, ordinal, &device->ops,
+                                                 &device->dev);
+
+    if (status != GDR_OK)
+        return status;
+    device->engine = engine;
+    device->ordinal = ordinal;
+    device->generation = device->ops->generation(device->dev);
+    device->ops->caps(device->dev, &device->caps);
+    status = device->ops->map_host(device->dev, engine->page,
+                                   engine->nctl_lanes * engine->config.plan.ctl_bytes +
+                                       GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
+                                   &device->page_address);
+    if (status != GDR_OK)
+        device->ops->close(device->dev);
+    return status;
+}
+
+/* Of a dead generation nothing is touched: its streams and memory went with the context. */
+static void device_close(gdr_device_t *device)
+{
+    gdr_engine_t *engine = device->engine;
+    bool alive = gdr_device_alive(device);
+
+    while (device->streams != NULL) {
+        gdr_stream_t *stream = device->streams;
+
+        device->streams = stream->next;
+        engine->stream_slots[stream->slot / 64] &= ~(1ull << stream->slot % 64);
+        if (alive)
+            device->ops->stream_destroy(stream->handle);
+        free(stream);
+    }
+    while (device->windows != NULL) {
+        gdr_window_t *window = device->windows;
+
+        device->windows = window->next;
+        engine->net_ops->deregister(engine->net, window->mem);
+        if (alive)
+            device->ops->free(device->dev, window->address);
+        free(window);
+    }
+    if (alive)
+        device->ops->unmap_host(device->dev, engine->page);
+    device->ops->close(device->dev);
+    free(device);
+}
+
+gdr_status_t gdr_device_get(gdr_engine_t *engine, int ordinal, gdr_device_t **device)
+{
+    gdr_device_t *found;
+    gdr_status_t status;
+
+    for (found = engine->devices; found != NULL; found = found->next) {
+        if (found->ordinal != ordinal || found->generation == 0)
+            continue;
+        if (gdr_device_alive(found)) {
+            *device = found;
+            return GDR_OK;
+        }
+        /* Dead teams may still hold its lanes: kept, and never touched, until the end. */
+        found->generation = 0;
+    }
+    found = calloc(1, sizeof(*found));
+    if (found == NULL)
+        return GDR_ERR_NO_MEMORY;
+    status = device_open(engine, ordinal, found);
+    if (status != GDR_OK) {
+        free(found);
+        return status;
+    }
+    found->next = engine->devices;
+    engine->devices = found;
+    *device = found;
+    return GDR_OK;
+}
+
+void gdr_devices_close(gdr_engine_t *engine)
+{
+    while (engine->devices != NULL) {
+        gdr_device_t *device = engine->devices;
+
+        engine->devices = device->next;
+        device_close(device);
+    }
+}
+
+static void window_init(gdr_window_t *window, gdr_device_t *device, uint32_t nlanes)
+{
+    uint64_t lane_bytes = device->engine->config.plan.lane_bytes;
+    uint32_t i;
+
+    window->device = device;
+    window->nlanes = nlanes;
+    window->abort_offset = nlanes * lane_bytes;
+    for (i = 0; i < nlanes; i++) {
+        window->lanes[i].window = window;
+        window->lanes[i].offset = i * lane_bytes;
+    }
+}
+
+gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window)
+{
+    gdr_engine_t *engine = device->engine;
+    uint64_t nlanes = engine->config.window_bytes / engine->config.plan.lane_bytes;
+    uint64_t bytes;
+    gdr_window_t *made;
+    gdr_status_t status;
+
+    if (nlanes == 0 || device->nwindows == GDR_WINDOWS_MAX || engine->next_window == 128)
+        return GDR_ERR_NO_RESOURCE;
+    made = calloc(1, sizeof(*made) + nlanes * sizeof(made->lanes[0]));
+    if (made == NULL)
+        return GDR_ERR_NO_MEMORY;
+    window_init(made, device, (uint32_t)nlanes);
+    bytes = gdr_align_up(made->abort_offset + nlanes * GDR_LANE_PARTS * GDR_WORD_BYTES, 4096);
+    status = device->ops->alloc(device->dev, bytes, &made->address);
+    if (status != GDR_OK)
+        goto err_free;
+    status = engine->net_ops->register_device(engine->net, made->address, bytes, &made->mem);
+    if (status != GDR_OK)
+        goto err_memory;
+    made->id = engine->next_window++;
+    made->next = device->windows;
+    device->windows = made;
+    device->nwindows++;
+    *window = made;
+    return GDR_OK;
+
+err_memory:
+    device->ops->free(device->dev, made->address);
+err_free:
+    free(made);
+    return status;
+}
+
+gdr_window_t *gdr_window_find(gdr_engine_t *engine, uint32_t id)
+{
+    gdr_device_t *device;
+    gdr_window_t *window;
+
+    for (device = engine->devices; device != NULL; device = device->next) {
+        for (window = device->windows; window != NULL; window = window->next) {
+            if (window->id == id)
+                return window;
+        }
+    }
+    return NULL;
+}
