@@ -255,8 +255,11 @@ static CUresult start_worker(struct emu_stream *stream)
     return CUDA_SUCCESS;
 }
 
-/* Under ctx->submit. *mine: the caller runs it now. */
-static CUresult append(struct emu_stream *stream, struct emu_op *op, bool *mine)
+/*
+ * Under ctx->submit. *mine: the caller runs it now; otherwise the operation may be over, and freed,
+ * before this returns.
+ */
+static CUresult append(struct emu_stream *stream, struct emu_op *op, bool *mine, uint64_t *seq)
 {
     CUresult rc = order_with_legacy(stream, op);
     bool ready;
@@ -270,6 +273,8 @@ static CUresult append(struct emu_stream *stream, struct emu_op *op, bool *mine)
         rc = start_worker(stream);
     if (rc == CUDA_SUCCESS) {
         op->seq = ++stream->enqueued;
+        if (seq != NULL)
+            *seq = op->seq;
         *stream->tail = op;
         stream->tail = &op->next;
         stream->running = stream->running || *mine;
@@ -292,9 +297,7 @@ CUresult emu_submit(struct emu_stream *stream, struct emu_op *op, uint64_t *seq)
         return rc;
     }
     pthread_mutex_lock(&stream->ctx->submit);
-    rc = append(stream, op, &mine);
-    if (rc == CUDA_SUCCESS && seq != NULL)
-        *seq = op->seq;
+    rc = append(stream, op, &mine, seq);
     pthread_mutex_unlock(&stream->ctx->submit);
     if (rc != CUDA_SUCCESS) {
         free_op(op);
