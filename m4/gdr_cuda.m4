@@ -1,6 +1,6 @@
 # GDR_CHECK_CUDA: cuda.h (compiled, not looked for) and nvcc (run on a kernel), from
 # --with-cuda=DIR, PATH or /usr/local/cuda.
-# Sets CUDA_HOME, CUDA_CPPFLAGS, NVCC.
+# Sets CUDA_HOME, CUDA_MAJOR, CUDA_CPPFLAGS, NVCC.
 AC_DEFUN([GDR_CHECK_CUDA], [
     AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=DIR],
                                         [CUDA toolkit (default: where nvcc is, /usr/local/cuda)])],
@@ -34,6 +34,8 @@ _GDR_EOF
            AC_MSG_ERROR([$NVCC cannot compile a kernel; config.log says why (often: a host compiler that is newer than this toolkit knows).])])
     rm -f conftest.cu conftest.fatbin
     CUDA_HOME=$with_cuda
+    CUDA_MAJOR=$("$NVCC" --version | sed -n 's/.*release \([[0-9]]*\)\..*/\1/p')
+    AC_SUBST([CUDA_MAJOR])
     AC_SUBST([CUDA_HOME])
     AC_SUBST([CUDA_CPPFLAGS])
     AC_SUBST([NVCC])

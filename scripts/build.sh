@@ -40,7 +40,25 @@ component_path() {
     esac
 }
 
+# With a card, programs find the CUDA runtime of the toolkit that built them; cuda-emu brings its own.
+cudart_path() {
+    local dir
+
+    [ -n "$GPU_NAME" ] || return 0
+    for dir in "$CUDA_DIR/lib64" "$CUDA_DIR/lib"; do
+        [ -e "$dir/libcudart.so.$CUDA_MAJOR" ] || continue
+        cat <<TEXT
+case ":\$LD_LIBRARY_PATH:" in
+*":$dir:"*) ;;
+*) export LD_LIBRARY_PATH="\$LD_LIBRARY_PATH:$dir" ;;
+esac
+TEXT
+        return
+    done
+}
+
 write_env() {
+    mkdir -p "$PREFIX/lib/openmpi" # Open MPI stops its search at a directory that is not there
     {
         cat <<TEXT
 # coll/gdr: sets a shell up for mpirun, gdr_bench, cuda-emu and ompi_info. Made by ./quickstart.
@@ -52,6 +70,7 @@ case ":\${LD_LIBRARY_PATH-}:" in
 *":$UCX_DIR/lib:"*) ;;
 *) export LD_LIBRARY_PATH="$UCX_DIR/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" ;;
 esac
+$(cudart_path)
 export OMPI_MCA_mca_base_component_path="$(component_path)"
 TEXT
         [ "$(id -u)" != 0 ] || cat <<'TEXT'

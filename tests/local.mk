@@ -1,2 +1,3 @@
 # tests: one fragment per folder
 include tests/unit/kernels.mk
+include tests/unit/bench.mk

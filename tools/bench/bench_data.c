@@ -96,7 +96,8 @@ static value_t input(bench_op_t op, bench_type_t type, int rank, int ranks, int 
         return rank < 6 && (i >> rank) % 2 != 0 ? 2 : 1;
     case BENCH_MIN:
     case BENCH_MAX:
-        return (i + 41 * rank) % range - (is_signed(type) ? range / 2 : 0);
+        return (value_t)(scramble((uint64_t)i * 64 + (uint64_t)rank) % (uint64_t)range) -
+               (is_signed(type) ? range / 2 : 0);
     case BENCH_LAND:
         return (i + rank) % 7 != 0 ? 1 + i % 3 : 0;
     case BENCH_LOR:
