@@ -1,3 +1,4 @@
 # tests: one fragment per folder
 include tests/unit/kernels.mk
 include tests/unit/bench.mk
+include tests/unit/plan.mk

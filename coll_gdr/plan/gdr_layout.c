@@ -2,27 +2,18 @@
 
 #include "base/gdr_math.h"
 
-#include <stdbool.h>
-
 enum { WORD_AREAS = 4 }; /* of the control page: flags, credits, and the sources of both */
 
-static bool words_fit(const gdr_shape_t *shape, uint64_t depth, uint64_t area)
+/* Contexts for which the words fit into their areas, and slots of `chunk` bytes into the rest. */
+static uint64_t contexts_that_fit(const gdr_shape_t *shape, uint64_t area_bytes,
+                                  uint64_t slots_bytes, uint64_t chunk)
 {
-    uint64_t most = gdr_max_u64(shape->nflags, shape->nchannels);
+    uint64_t words = gdr_max_u64(1, gdr_max_u64(shape->nflags, shape->nchannels));
+    uint64_t bytes;
 
-    return most * depth <= area / GDR_WORD_BYTES;
-}
-
-/* 0 when not even a slot of GDR_SLOT_ALIGN bytes fits. A shape without slots gets whole contexts.
- */
-static uint64_t chunk_for(const gdr_shape_t *shape, uint64_t depth, uint64_t slots_bytes,
-                          uint64_t max_chunk)
-{
-    uint64_t chunk = slots_bytes / depth / gdr_max_u64(shape->nslots, 1);
-
-    if (max_chunk != 0)
-        chunk = gdr_min_u64(chunk, max_chunk);
-    return gdr_align_down(chunk, GDR_SLOT_ALIGN);
+    if (!gdr_mul_u64(gdr_max_u64(shape->nslots, 1), chunk, &bytes))
+        return 0;
+    return gdr_min_u64(area_bytes / GDR_WORD_BYTES / words, slots_bytes / bytes);
 }
 
 gdr_status_t gdr_layout_make(const gdr_shape_t *shape, uint64_t part_bytes, uint64_t ctl_part_bytes,
@@ -32,27 +23,28 @@ gdr_status_t gdr_layout_make(const gdr_shape_t *shape, uint64_t part_bytes, uint
     /* All areas are as large as a quarter of the control page's part: the same number of words
      * fits everywhere, and the place of an area depends on the sizes of the parts alone. */
     uint64_t area = gdr_align_down(ctl_part_bytes / WORD_AREAS, GDR_WORD_BYTES);
-    uint64_t least = gdr_max_u64(min_chunk, GDR_SLOT_ALIGN);
-    uint64_t slot_offset, chunk = 0;
+    uint64_t slot_offset, slots_bytes, least, chunk;
 
     if (depth == 0 || shape->seg_chunks == 0)
         return GDR_ERR_INVALID;
-    if (area > part_bytes / 2 || part_bytes - 2 * area < GDR_SLOT_ALIGN)
+    if (area > part_bytes / 2 || part_bytes - 2 * area < GDR_SLOT_ALIGN || min_chunk > part_bytes)
         return GDR_ERR_UNSUPPORTED;
     slot_offset = 2 * area + (GDR_SLOT_ALIGN - 2 * area % GDR_SLOT_ALIGN) % GDR_SLOT_ALIGN;
+    if (slot_offset > part_bytes)
+        return GDR_ERR_UNSUPPORTED;
+    slots_bytes = part_bytes - slot_offset;
+    least = min_chunk / GDR_SLOT_ALIGN * GDR_SLOT_ALIGN;
+    least = gdr_max_u64(least < min_chunk ? least + GDR_SLOT_ALIGN : least, GDR_SLOT_ALIGN);
 
-    /* A start that is near: hostile depths must not make this loop long. */
-    depth = (uint32_t)gdr_min_u64(depth, (part_bytes - slot_offset) / GDR_SLOT_ALIGN + 1);
-    if (gdr_max_u64(shape->nflags, shape->nchannels) != 0)
-        depth = (uint32_t)gdr_min_u64(depth, area / GDR_WORD_BYTES + 1);
-    for (; depth > 0; depth--) {
-        if (!words_fit(shape, depth, area))
-            continue;
-        chunk = chunk_for(shape, depth, part_bytes - slot_offset, max_chunk);
-        if (chunk >= least)
-            break;
-    }
+    depth = (uint32_t)gdr_min_u64(depth, contexts_that_fit(shape, area, slots_bytes, least));
     if (depth == 0)
+        return GDR_ERR_UNSUPPORTED;
+    /* A shape without slots has chunks as large as a context. */
+    chunk = slots_bytes / depth / gdr_max_u64(shape->nslots, 1);
+    if (max_chunk != 0)
+        chunk = gdr_min_u64(chunk, max_chunk);
+    chunk = gdr_align_down(chunk, GDR_SLOT_ALIGN);
+    if (chunk < least)
         return GDR_ERR_UNSUPPORTED;
 
     *layout = (gdr_layout_t){.shape = *shape,

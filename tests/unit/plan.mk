@@ -1,0 +1,19 @@
+# Unit tests of the plan room.
+if HAVE_CMOCKA
+plan_tests = \
+	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove
+check_PROGRAMS += $(plan_tests)
+TESTS += $(plan_tests)
+endif
+
+tests_unit_plan_test_layout_SOURCES = tests/unit/plan/test_layout.c tests/unit/plan/plan_test.h
+tests_unit_plan_test_layout_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_layout_LDADD = libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_plan_SOURCES = tests/unit/plan/test_plan.c tests/unit/plan/plan_test.h
+tests_unit_plan_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_plan_LDADD = libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_prove_SOURCES = tests/unit/plan/test_prove.c tests/unit/plan/plan_test.h
+tests_unit_plan_test_prove_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_prove_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)

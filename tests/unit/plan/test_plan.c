@@ -1,0 +1,337 @@
+/* Parameters, selection, segmentation and what a plan costs. */
+#include "plan_test.h"
+
+#include <string.h>
+
+static void defaults_are_usable(void **state)
+{
+    gdr_plan_params_t params;
+
+    (void)state;
+    gdr_plan_params_init(&params);
+    assert_null(gdr_plan_params_error(&params));
+    assert_string_equal(params.algorithm, "auto");
+    assert_int_equal(params.lane_bytes, 4 << 20);
+    assert_int_equal(params.depth, 4);
+}
+
+/* Each hostile value gets a text of its own, and no plan. */
+static void assert_refused(const gdr_plan_params_t *params, const char *word)
+{
+    gdr_plan_request_t request = plan_test_request(params, 4, 100, 4);
+    const char *error = gdr_plan_params_error(params);
+    gdr_plan_t *plan = NULL;
+
+    assert_non_null(error);
+    if (strstr(error, word) == NULL)
+        fail_msg("\"%s\" says nothing of \"%s\"", error, word);
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_ERR_INVALID);
+    assert_null(plan);
+}
+
+static void hostile_parameters_are_refused(void **state)
+{
+    gdr_plan_params_t good = plan_test_params("auto"), p;
+
+    (void)state;
+    p = good;
+    memset(p.algorithm, 'a', sizeof(p.algorithm));
+    assert_refused(&p, "longer");
+    p = plan_test_params("");
+    assert_refused(&p, "no algorithm");
+    p = plan_test_params("twoshots");
+    assert_refused(&p, "no algorithm");
+    p = good, p.lane_bytes = 0;
+    assert_refused(&p, "lane");
+    p = good, p.lane_bytes = (4 << 20) + 8;
+    assert_refused(&p, "multiple of 1024");
+    p = good, p.lane_bytes = UINT64_MAX - 1023;
+    assert_refused(&p, "larger than 1 TiB");
+    p = good, p.ctl_bytes = 0;
+    assert_refused(&p, "control words");
+    p = good, p.ctl_bytes = 129;
+    assert_refused(&p, "multiple of 128");
+    p = good, p.ctl_bytes = 8 << 20;
+    assert_refused(&p, "more room");
+    p = good, p.chunk_size = 255;
+    assert_refused(&p, "below 256");
+    p = good, p.chunk_size = 512;
+    assert_refused(&p, "minimum chunk");
+    p = good, p.min_chunk = UINT64_MAX;
+    assert_refused(&p, "quarter");
+    p = good, p.depth = 0;
+    assert_refused(&p, "depth");
+    p = good, p.depth = UINT32_MAX;
+    assert_refused(&p, "depth");
+}
+
+static void hostile_requests_are_refused(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("auto");
+    const gdr_plan_request_t good = plan_test_request(&params, 4, 100, 4);
+    gdr_plan_request_t bad[8];
+    gdr_plan_t *plan = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++)
+        bad[i] = good;
+    bad[0].size = 0;
+    bad[1].size = -1;
+    bad[2].rank = 4;
+    bad[3].rank = -1;
+    bad[4].count = 0;
+    bad[5].type_bytes = 0;
+    bad[6].params = NULL;
+    bad[7].count = UINT64_MAX;
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(gdr_plan_make(&bad[i], &plan), GDR_ERR_INVALID);
+    assert_null(plan);
+}
+
+static const char *chosen(const char *algorithm, int32_t size, uint64_t count, bool commutative,
+                          gdr_status_t *status)
+{
+    gdr_plan_params_t params = plan_test_params(algorithm);
+    gdr_plan_request_t request = plan_test_request(&params, size, count, 4);
+    const char *name = "";
+    gdr_plan_t *plan;
+
+    request.commutative = commutative;
+    *status = gdr_plan_make(&request, &plan);
+    if (*status == GDR_OK) {
+        name = plan->algorithm->name;
+        gdr_plan_free(plan);
+    }
+    return name;
+}
+
+static void selection(void **state)
+{
+    gdr_status_t status;
+
+    (void)state;
+    assert_string_equal(chosen("auto", 1, 1, true, &status), "twoshot");
+    assert_string_equal(chosen("auto", 4, 1 << 22, true, &status), "twoshot");
+    assert_string_equal(chosen("auto", 64, 2, true, &status), "twoshot");
+    assert_string_equal(chosen("auto", 64, 1 << 24, true, &status), "ring");
+    assert_string_equal(chosen("auto", 64, 1 << 24, false, &status), "twoshot");
+    assert_string_equal(chosen("auto", 1000, 100, true, &status), "ring");
+    assert_string_equal(chosen("ring", 2, 1, true, &status), "ring");
+    assert_string_equal(chosen("twoshot", 64, 1 << 24, true, &status), "twoshot");
+    chosen("ring", 2, 1, false, &status);
+    assert_int_equal(status, GDR_ERR_UNSUPPORTED);
+    chosen("ring", 1, 1, true, &status);
+    assert_int_equal(status, GDR_ERR_UNSUPPORTED);
+    chosen("twoshot", 1000, 100, true, &status);
+    assert_int_equal(status, GDR_ERR_UNSUPPORTED);
+    chosen("auto", 1000, 100, false, &status);
+    assert_int_equal(status, GDR_ERR_UNSUPPORTED);
+    chosen("auto", INT32_MAX, 100, false, &status);
+    assert_int_equal(status, GDR_ERR_UNSUPPORTED);
+}
+
+static void assert_segments(const gdr_plan_t *plan, uint64_t bytes, uint32_t type_bytes)
+{
+    uint64_t last = bytes - (plan->nsegments - 1) * plan->seg_bytes;
+
+    assert_int_equal(plan->last->bytes, last);
+    assert_true(last > 0 && last <= plan->seg_bytes);
+    assert_true((plan->nsegments == 1) == (plan->full == NULL));
+    if (plan->full == NULL)
+        return;
+    assert_int_equal(plan->full->bytes, plan->seg_bytes);
+    assert_int_equal(plan->seg_bytes % type_bytes, 0);
+    assert_int_equal(plan->seg_bytes % (16 * (uint64_t)plan->layout.shape.seg_chunks), 0);
+    assert_true(plan->seg_bytes <=
+                plan->layout.chunk_bytes * (uint64_t)plan->layout.shape.seg_chunks);
+}
+
+static void segments_cover_any_message(void **state)
+{
+    static const int32_t sizes[] = {1, 2, 3, 5, 7, 16, 33, 64};
+    static const uint32_t types[] = {1, 2, 3, 4, 8, 12, 16, 24, 32};
+
+    (void)state;
+    for (size_t s = 0; s < 8; s++)
+        for (size_t t = 0; t < 9; t++)
+            for (uint64_t count = 1; count < UINT64_C(1) << 35; count = count * 7 + 3) {
+                gdr_plan_params_t params = plan_test_params("auto");
+                gdr_plan_request_t request = plan_test_request(&params, sizes[s], count, types[t]);
+                gdr_plan_t *plan;
+
+                request.rank = sizes[s] - 1;
+                assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+                assert_segments(plan, count * types[t], types[t]);
+                gdr_plan_free(plan);
+            }
+}
+
+/* From 2 GiB upwards nothing wraps: a right plan, or a clear no. */
+static void huge_messages(void **state)
+{
+    static const char *const names[] = {"twoshot", "ring"};
+
+    (void)state;
+    for (uint32_t bits = 31; bits <= 63; bits++)
+        for (int32_t variant = 0; variant < 24; variant++) {
+            gdr_plan_params_t params = plan_test_params(names[variant % 2]);
+            uint32_t type_bytes = 1u << (variant / 2 % 4);
+            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 8)) / type_bytes;
+            gdr_plan_request_t request =
+                plan_test_request(&params, 3 + variant % 5, count, type_bytes);
+            gdr_status_t status;
+            gdr_plan_t *plan;
+
+            status = gdr_plan_make(&request, &plan);
+            if (bits <= 40)
+                assert_int_equal(status, GDR_OK);
+            if (count * type_bytes > INT64_MAX)
+                assert_int_equal(status, GDR_ERR_INVALID);
+            if (status == GDR_OK) {
+                assert_segments(plan, count * type_bytes, type_bytes);
+                assert_true((plan->nsegments + plan->layout.depth - 1) / plan->layout.depth *
+                                plan->last->rounds <
+                            UINT64_C(1) << GDR_FLAG_INSTANCE_BITS);
+                gdr_plan_free(plan);
+            } else {
+                assert_true(status == GDR_ERR_INVALID || status == GDR_ERR_UNSUPPORTED);
+            }
+        }
+}
+
+static void more_than_2_63_bytes(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("auto");
+    gdr_plan_request_t request = plan_test_request(&params, 4, UINT64_C(1) << 62, 16);
+    gdr_plan_t *plan = NULL;
+
+    (void)state;
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_ERR_INVALID); /* wraps to 0 */
+    request.count = (UINT64_C(1) << 60) + 1;
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_ERR_INVALID); /* wraps to 16 */
+    request.count = INT64_MAX;
+    request.type_bytes = 1;
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_ERR_UNSUPPORTED);
+    request.type_bytes = UINT32_MAX;
+    request.count = 3;
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_ERR_UNSUPPORTED);
+    assert_null(plan);
+}
+
+/* Middle sizes are cut so that `depth` segments overlap, small ones are not cut. */
+static void middle_sizes_overlap(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("ring");
+    gdr_plan_request_t request = plan_test_request(&params, 4, 4096, 4);
+    gdr_plan_t *plan;
+
+    (void)state;
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+    assert_int_equal(plan->nsegments, 1);
+    gdr_plan_free(plan);
+    request.count = 4 * 4 * (32 << 10) / 4; /* four blocks of 32 KiB for each of four ranks */
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+    assert_int_equal(plan->layout.depth, 4);
+    assert_int_equal(plan->nsegments, 4);
+    gdr_plan_free(plan);
+}
+
+typedef struct totals {
+    uint64_t traffic, put_bytes, puts, kernels;
+} totals_t;
+
+static totals_t count_work(const gdr_sched_t *sched)
+{
+    totals_t t = {0};
+
+    for (uint32_t i = 0; i < sched->nsteps; i++) {
+        const gdr_step_t *s = &sched->steps[i];
+
+        if (s->kind == GDR_STEP_PUT) {
+            t.traffic += 2 * s->bytes; /* read here, written there: one rank's share of both */
+            t.put_bytes += s->bytes;
+            t.puts++;
+        } else if (s->kind != GDR_STEP_WAIT) {
+            t.traffic += s->bytes * ((uint64_t)s->nin + s->nout);
+            t.kernels++;
+        }
+    }
+    return t;
+}
+
+static void twoshot_costs_what_is_said(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("twoshot");
+    gdr_plan_request_t request = plan_test_request(&params, 4, 4096, 4);
+
+    (void)state;
+    for (request.rank = 0; request.rank < 4; request.rank++) {
+        gdr_plan_t *plan;
+        totals_t t;
+
+        assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+        t = count_work(plan->last);
+        assert_int_equal(2 * t.traffic, 15 * plan->last->bytes);  /* 7.5 N */
+        assert_int_equal(2 * t.put_bytes, 3 * plan->last->bytes); /* 2 (p - 1) / p N */
+        assert_int_equal(t.puts, 6);
+        assert_true(t.kernels <= 5);
+        assert_int_equal(plan->layout.shape.nslots, 6); /* 2 (p - 1) */
+        gdr_plan_free(plan);
+    }
+}
+
+static void ring_needs_three_slots(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("ring");
+
+    (void)state;
+    for (int32_t p = 2; p <= 1024; p *= 2) {
+        gdr_plan_request_t request = plan_test_request(&params, p, 4096 * (uint64_t)p, 4);
+        gdr_plan_t *plan;
+        totals_t t;
+
+        assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+        t = count_work(plan->last);
+        assert_int_equal(plan->layout.shape.nslots, 3);
+        assert_int_equal(t.put_bytes * (uint64_t)p, 2 * (uint64_t)(p - 1) * plan->last->bytes);
+        gdr_plan_free(plan);
+    }
+}
+
+static void printing(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("ring");
+    gdr_plan_request_t request = plan_test_request(&params, 3, 100, 4);
+    char text[8192] = "";
+    FILE *file = fmemopen(text, sizeof(text), "w");
+    gdr_plan_t *plan;
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+    gdr_sched_print(plan->last, file);
+    fclose(file);
+    assert_non_null(strstr(text, "rank 0 of 3, segment of 400 bytes"));
+    assert_non_null(strstr(text, "reduce"));
+    assert_non_null(strstr(text, "credit of wait 2 after 3 4"));
+    gdr_plan_free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_usable),
+        cmocka_unit_test(hostile_parameters_are_refused),
+        cmocka_unit_test(hostile_requests_are_refused),
+        cmocka_unit_test(selection),
+        cmocka_unit_test(segments_cover_any_message),
+        cmocka_unit_test(huge_messages),
+        cmocka_unit_test(more_than_2_63_bytes),
+        cmocka_unit_test(middle_sizes_overlap),
+        cmocka_unit_test(twoshot_costs_what_is_said),
+        cmocka_unit_test(ring_needs_three_slots),
+        cmocka_unit_test(printing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
