@@ -44,4 +44,10 @@ AC_DEFUN([GDR_CHECK_OMPI], [
     AC_SUBST([OMPI_LDFLAGS])
     AC_SUBST([OMPI_LIBS])
     AC_SUBST([OMPI_VERSION])
+    # Open MPI's headers define PACKAGE_VERSION for themselves: the component says its own this way.
+    gdr_version=$(echo "$PACKAGE_VERSION" | tr . ' ')
+    set -- $gdr_version
+    GDR_VERSION_CPPFLAGS="-DGDR_VERSION_MAJOR=$[]1 -DGDR_VERSION_MINOR=$[]2 -DGDR_VERSION_RELEASE=$[]3"
+    GDR_VERSION_CPPFLAGS="$GDR_VERSION_CPPFLAGS -DGDR_VERSION='\"$PACKAGE_VERSION\"'"
+    AC_SUBST([GDR_VERSION_CPPFLAGS])
 ])

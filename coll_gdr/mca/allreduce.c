@@ -1,0 +1,60 @@
+/* MPI_Allreduce. */
+#include "mca/gdr_mca.h"
+#include "mca/staging.h"
+
+/* GDR_OK, GDR_ERR_DECLINED (nothing has been written) or an error. */
+static gdr_status_t run(gdr_mca_module_t *module, const gdr_call_desc_t *desc)
+{
+    gdr_call_t *call = NULL;
+    gdr_status_t status;
+
+    gdr_progress_call_begins();
+    pthread_mutex_lock(&module->lock);
+    status = gdr_call_post(module->team, desc, &call);
+    pthread_mutex_unlock(&module->lock);
+    if (status == GDR_OK) {
+        while ((status = gdr_call_status(call)) == GDR_INPROGRESS)
+            opal_progress();
+        if (status == GDR_OK)
+            gdr_mca_served(module, call, desc);
+        gdr_call_release(call);
+    }
+    gdr_progress_call_ends();
+    return status;
+}
+
+static int staged(gdr_mca_module_t *module, const gdr_mca_args_t *args, const char *reason)
+{
+    if (reason != NULL && !gdr_stage_allowed(module, reason))
+        return OMPI_ERR_NOT_SUPPORTED;
+    return gdr_stage_allreduce(module, args);
+}
+
+int mca_coll_gdr_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
+                           struct ompi_op_t *op, struct ompi_communicator_t *comm,
+                           mca_coll_base_module_t *base)
+{
+    gdr_mca_module_t *module = (gdr_mca_module_t *)base;
+    gdr_mca_args_t args = {send, recv, count, dtype, op};
+    const char *reason = NULL;
+    gdr_call_desc_t desc;
+    gdr_status_t status;
+
+    switch (gdr_mca_choose(module, &args, true, &desc, &reason)) {
+    case GDR_WAY_HOST:
+        if (module->prev_allreduce == NULL)
+            return OMPI_ERR_NOT_SUPPORTED;
+        return module->prev_allreduce(send, recv, count, dtype, op, comm,
+                                      module->prev_allreduce_module);
+    case GDR_WAY_STAGE:
+        return staged(module, &args, reason);
+    case GDR_WAY_FAIL:
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    case GDR_WAY_DEVICE:
+        break;
+    }
+    status = run(module, &desc);
+    if (status == GDR_ERR_DECLINED)
+        return staged(module, &args, "a process cannot take the device path");
+    return gdr_mca_error(status);
+}

@@ -1,0 +1,185 @@
+/* What the first device call of the process and of a communicator brings into being. */
+#include "mca/gdr_mca.h"
+#include "mca/staging.h"
+
+#include "device/gdr_device.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+const char gdr_path_none[] = "", gdr_path_host[] = "host", gdr_path_staged[] = "staged";
+
+static pthread_mutex_t bringup_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t now(void *ctx)
+{
+    struct timespec t;
+
+    (void)ctx;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static gdr_status_t open_dev(void *ctx, int ordinal, const gdr_dev_ops_t **ops, gdr_dev_t **dev)
+{
+    gdr_device_params_t params = {.log = &gdr_mca.log};
+    gdr_status_t status = gdr_device_load(&gdr_mca.log);
+
+    (void)ctx;
+    return status == GDR_OK ? gdr_device_open(&params, ordinal, ops, dev) : status;
+}
+
+static gdr_engine_t *make_engine(void)
+{
+    gdr_ports_t ports = {
+        .open_net = gdr_mca_open_net,
+        .open_dev = open_dev,
+        .ctl = {.send = gdr_ctl_pml_send},
+        .clock = {.now = now},
+        .log = &gdr_mca.log,
+    };
+    gdr_engine_t *engine = NULL;
+
+    if (gdr_engine_create(&gdr_mca.params.engine, &ports, &engine) != GDR_OK)
+        return NULL;
+    atomic_store(&gdr_mca.engine, engine);
+    if (gdr_ctl_pml_start() != GDR_OK) {
+        atomic_store(&gdr_mca.engine, NULL);
+        gdr_engine_destroy(engine);
+        return NULL;
+    }
+    gdr_progress_start();
+    return engine;
+}
+
+gdr_engine_t *gdr_mca_engine(void)
+{
+    gdr_engine_t *engine = atomic_load(&gdr_mca.engine);
+
+    if (engine != NULL)
+        return engine;
+    pthread_mutex_lock(&bringup_lock);
+    engine = atomic_load(&gdr_mca.engine);
+    if (engine == NULL)
+        engine = make_engine();
+    pthread_mutex_unlock(&bringup_lock);
+    return engine;
+}
+
+void gdr_mca_shutdown(void)
+{
+    gdr_engine_t *engine = atomic_load(&gdr_mca.engine);
+
+    gdr_progress_stop();
+    gdr_stage_shutdown();
+    atomic_store(&gdr_mca.engine, NULL);
+    if (engine != NULL)
+        gdr_engine_destroy(engine);
+}
+
+/* World ranks of the members, or NULL and why the communicator is staged (or NULL: no memory). */
+static int *world_ranks(struct ompi_communicator_t *comm, const char **reason)
+{
+    int size = ompi_comm_size(comm);
+    int *procs = malloc((size_t)size * sizeof(*procs));
+
+    *reason = NULL;
+    if (procs == NULL)
+        return NULL;
+    for (int rank = 0; rank < size; rank++) {
+        opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
+
+        if (name.jobid != OPAL_PROC_MY_NAME.jobid)
+            *reason = "the communicator reaches beyond MPI_COMM_WORLD";
+        else if (!gdr_facts_member_ok(&name))
+            *reason = "a process has no usable coll/gdr of this version and with these parameters";
+        if (*reason != NULL) {
+            free(procs);
+            return NULL;
+        }
+        procs[rank] = (int)name.vpid;
+    }
+    return procs;
+}
+
+static void find_reach(gdr_mca_module_t *module)
+{
+    struct ompi_communicator_t *comm = module->comm;
+    gdr_team_desc_t desc = {.id = gdr_ompi_comm_id(comm),
+                            .nonce = module->nonce,
+                            .rank = ompi_comm_rank(comm),
+                            .size = ompi_comm_size(comm),
+                            .eligible = true};
+    gdr_engine_t *engine;
+
+    if (module->procs == NULL)
+        module->procs = world_ranks(comm, &module->stage_reason);
+    if (module->procs == NULL) {
+        if (module->stage_reason != NULL)
+            module->reach = GDR_REACH_STAGE;
+        return;
+    }
+    engine = gdr_mca_engine();
+    desc.procs = module->procs;
+    if (engine != NULL && gdr_team_create(engine, &desc, &module->team) == GDR_OK)
+        module->reach = GDR_REACH_TEAM;
+}
+
+gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, const char **reason)
+{
+    gdr_mca_reach_t reach;
+
+    pthread_mutex_lock(&module->lock);
+    if (module->reach == GDR_REACH_UNKNOWN)
+        find_reach(module);
+    reach = module->reach;
+    *reason = reach == GDR_REACH_STAGE ? module->stage_reason : NULL;
+    pthread_mutex_unlock(&module->lock);
+    return reach;
+}
+
+static unsigned log2_floor(uint64_t x)
+{
+    return x == 0 ? 0 : 63U - (unsigned)__builtin_clzll(x);
+}
+
+void gdr_mca_served(gdr_mca_module_t *module, const gdr_call_t *call, const gdr_call_desc_t *desc)
+{
+    const char *path = gdr_call_path(call);
+    uint64_t bytes = desc->count * gdr_type_bytes(desc->type);
+    uint64_t bit = UINT64_C(1) << log2_floor(bytes);
+
+    atomic_store(&gdr_mca.counters.last_path, path);
+    gdr_trace(&gdr_mca.log, "allreduce of %llu x %s, %s, %llu bytes: gdr/%s",
+              (unsigned long long)desc->count, gdr_type_name(desc->type), gdr_op_name(desc->op),
+              (unsigned long long)bytes, path);
+    if ((atomic_fetch_or(&module->explained, bit) & bit) != 0 || ompi_comm_rank(module->comm) != 0)
+        return;
+    if (gdr_mca.params.explain)
+        opal_output(0, "coll/gdr: communicator \"%s\", %d ranks, allreduce from %llu bytes: gdr/%s",
+                    module->comm->c_name, ompi_comm_size(module->comm), (unsigned long long)bit,
+                    path);
+    else
+        gdr_info(&gdr_mca.log, "communicator \"%s\", %d ranks, allreduce from %llu bytes: gdr/%s",
+                 module->comm->c_name, ompi_comm_size(module->comm), (unsigned long long)bit, path);
+}
+
+int gdr_mca_error(gdr_status_t status)
+{
+    switch (status) {
+    case GDR_OK:
+        return OMPI_SUCCESS;
+    case GDR_ERR_NO_MEMORY:
+    case GDR_ERR_NO_RESOURCE:
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    case GDR_ERR_INVALID:
+        return OMPI_ERR_BAD_PARAM;
+    case GDR_ERR_UNSUPPORTED:
+    case GDR_ERR_VERSION:
+        return OMPI_ERR_NOT_SUPPORTED;
+    case GDR_ERR_UNREACHABLE:
+        return OMPI_ERR_UNREACH;
+    default:
+        return OMPI_ERROR;
+    }
+}

@@ -1,0 +1,70 @@
+/* Which way a call goes on this rank (D7). */
+#include "mca/gdr_mca.h"
+
+#include "device/gdr_device.h"
+
+/*
+ * Host calls come through here and must not notice: a look at two addresses, no lock, no atomic
+ * read-modify-write (threads may lose a count).
+ */
+static gdr_mca_way_t host_call(void)
+{
+    gdr_mca_counters_t *counters = &gdr_mca.counters;
+    uint64_t calls = atomic_load_explicit(&counters->host_calls, memory_order_relaxed);
+
+    atomic_store_explicit(&counters->host_calls, calls + 1, memory_order_relaxed);
+    if (atomic_load_explicit(&counters->last_path, memory_order_relaxed) != gdr_path_host)
+        atomic_store_explicit(&counters->last_path, gdr_path_host, memory_order_relaxed);
+    return GDR_WAY_HOST;
+}
+
+static gdr_mca_way_t stage_because(const char **reason, const char *text)
+{
+    *reason = text;
+    return GDR_WAY_STAGE;
+}
+
+static gdr_mca_way_t device_call(gdr_mca_module_t *module, const gdr_mca_args_t *args,
+                                 bool blocking, gdr_call_desc_t *desc, const char **reason)
+{
+    if (OMPI_COMM_IS_INTER(module->comm))
+        return stage_because(reason, "inter-communicators are not served on the device");
+    if (!gdr_mca_optype(args->op, args->dtype, &desc->op, &desc->type))
+        return stage_because(reason, "this operation and type are not served on the device");
+    switch (gdr_mca_reach(module, reason)) {
+    case GDR_REACH_TEAM:
+        break;
+    case GDR_REACH_STAGE:
+        return GDR_WAY_STAGE;
+    case GDR_REACH_UNKNOWN:
+        return GDR_WAY_FAIL;
+    }
+    desc->recv = (uint64_t)(uintptr_t)args->recv;
+    desc->send = args->send == MPI_IN_PLACE ? desc->recv : (uint64_t)(uintptr_t)args->send;
+    desc->count = (uint64_t)args->count;
+    desc->blocking = blocking;
+    return GDR_WAY_DEVICE;
+}
+
+gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *args, bool blocking,
+                             gdr_call_desc_t *desc, const char **reason)
+{
+    gdr_mem_info_t recv, send;
+
+    *reason = NULL;
+    if (!gdr_device_seen() || args->count == 0)
+        return host_call();
+    gdr_device_classify(args->recv, &recv);
+    send = recv;
+    if (args->send != MPI_IN_PLACE)
+        gdr_device_classify(args->send, &send);
+    if (!gdr_device_is_device(&recv) && !gdr_device_is_device(&send))
+        return host_call();
+    if (gdr_device_is_device(&recv) != gdr_device_is_device(&send)) {
+        /* Other ranks may see something else: never an error, and nothing to say. */
+        atomic_fetch_add(&gdr_mca.counters.mixed_calls, 1);
+        return GDR_WAY_STAGE;
+    }
+    desc->device = recv.ordinal >= 0 ? recv.ordinal : send.ordinal;
+    return device_call(module, args, blocking, desc, reason);
+}

@@ -1,0 +1,75 @@
+/*
+ * What every process says about itself before MPI_Init ends, and what is made of it: with one
+ * member that lacks this component, or will not use it, a communicator stages and never hangs.
+ */
+#include "mca/gdr_mca.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FACTS_KEY "coll.gdr.facts"
+
+typedef struct facts {
+    uint32_t magic;
+    uint32_t abi;    /* of control messages and schedules */
+    uint32_t usable; /* priority above 0 */
+    uint32_t reserved;
+    uint64_t params; /* gdr_params_hash */
+    char version[16];
+} facts_t;
+
+enum { FACTS_MAGIC = 0x67647261, FACTS_ABI = 1 };
+
+static void own_facts(facts_t *facts)
+{
+    memset(facts, 0, sizeof(*facts));
+    facts->magic = FACTS_MAGIC;
+    facts->abi = FACTS_ABI;
+    facts->usable = gdr_mca.params.priority > 0;
+    facts->params = gdr_params_hash(&gdr_mca.params);
+    strncpy(facts->version, GDR_VERSION, sizeof(facts->version) - 1);
+}
+
+int gdr_facts_publish(void)
+{
+    facts_t facts;
+
+    if (opal_pmix.put == NULL) /* ompi_info: no job, nobody to tell */
+        return OMPI_SUCCESS;
+    own_facts(&facts);
+    return gdr_ompi_publish(FACTS_KEY, &facts, sizeof(facts));
+}
+
+bool gdr_facts_member_ok(const opal_process_name_t *name)
+{
+    facts_t own, theirs;
+    void *bytes = NULL;
+    size_t size = 0;
+    bool ok = false;
+
+    own_facts(&own);
+    if (gdr_ompi_read(FACTS_KEY, name, &bytes, &size) != OMPI_SUCCESS || bytes == NULL) {
+        gdr_info(&gdr_mca.log, "rank %u has no coll/gdr", (unsigned)name->vpid);
+        return false;
+    }
+    if (size != sizeof(theirs)) {
+        gdr_info(&gdr_mca.log, "rank %u has another version of coll/gdr", (unsigned)name->vpid);
+        goto out;
+    }
+    memcpy(&theirs, bytes, sizeof(theirs));
+    theirs.version[sizeof(theirs.version) - 1] = '\0';
+    if (theirs.magic != own.magic || theirs.abi != own.abi ||
+        strcmp(theirs.version, own.version) != 0)
+        gdr_info(&gdr_mca.log, "rank %u has coll/gdr %s, this is %s", (unsigned)name->vpid,
+                 theirs.version, own.version);
+    else if (!theirs.usable)
+        gdr_info(&gdr_mca.log, "rank %u has coll_gdr_priority 0", (unsigned)name->vpid);
+    else if (theirs.params != own.params)
+        gdr_warn(&gdr_mca.log, "rank %u has other coll_gdr parameters than this rank",
+                 (unsigned)name->vpid);
+    else
+        ok = true;
+out:
+    free(bytes);
+    return ok;
+}

@@ -1,0 +1,170 @@
+/*
+ * What the files of this room share: the component's state, a communicator's module, and the
+ * functions between them. Thread rules are said where they are not "any thread".
+ */
+#ifndef GDR_MCA_H
+#define GDR_MCA_H
+
+#include "mca/gdr_ompi_compat.h"
+
+#include "base/gdr_log.h"
+#include "engine/gdr_engine.h"
+#include "mca/gdr_params.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- component ------------------------------------------------------------------------------ */
+
+/* Events counted here; the engine counts its own (gdr_engine_stats_t). */
+typedef struct gdr_mca_counters {
+    atomic_uint_fast64_t staged_bytes; /* payload copied between device and host by this process */
+    atomic_uint_fast64_t staged_calls;
+    atomic_uint_fast64_t host_calls;  /* passed on because no buffer was on a device */
+    atomic_uint_fast64_t mixed_calls; /* send and receive buffer of different kinds */
+    const char *_Atomic last_path;    /* gdr_path_*, or the engine's name of an algorithm */
+} gdr_mca_counters_t;
+
+extern const char gdr_path_none[], gdr_path_host[], gdr_path_staged[];
+
+typedef struct gdr_mca_state {
+    gdr_params_t params;
+    gdr_log_t log;
+    gdr_mca_counters_t counters;
+    char plugin_file[512]; /* path of mca_coll_gdr.so, "" if unknown */
+    gdr_engine_t *_Atomic engine;
+} gdr_mca_state_t;
+
+extern gdr_mca_state_t gdr_mca;
+
+/* The component itself: the plugin's one exported symbol. */
+OMPI_DECLSPEC extern gdr_ompi_coll_component_t mca_coll_gdr_component;
+
+/* ---- module --------------------------------------------------------------------------------- */
+
+typedef enum gdr_mca_reach {
+    GDR_REACH_UNKNOWN, /* no device call yet */
+    GDR_REACH_TEAM,    /* the engine serves it */
+    GDR_REACH_STAGE /* staged for ever: a member without this component, beyond COMM_WORLD, ... */
+} gdr_mca_reach_t;
+
+struct gdr_mca_request;
+
+typedef struct gdr_mca_module {
+    mca_coll_base_module_t super;
+    struct ompi_communicator_t *comm; /* not retained: the communicator owns the module */
+    mca_coll_base_module_allreduce_fn_t prev_allreduce;
+    mca_coll_base_module_t *prev_allreduce_module;
+    mca_coll_base_module_iallreduce_fn_t prev_iallreduce;
+    mca_coll_base_module_t *prev_iallreduce_module;
+    uint64_t nonce;
+
+    pthread_mutex_t lock; /* of everything below; held for bookkeeping, never over communication */
+    gdr_mca_reach_t reach;
+    gdr_team_t *team;
+    int *procs;
+    const char *stage_reason; /* GDR_REACH_STAGE */
+    bool said_staged;
+    atomic_uint_fast64_t explained; /* bit k: calls of 2^k bytes have been explained */
+    /* Nonblocking calls in call order from the oldest that is undecided, see request.c. */
+    struct gdr_mca_request *order_head, *order_tail;
+    atomic_int held; /* length of that list */
+} gdr_mca_module_t;
+
+OBJ_CLASS_DECLARATION(gdr_mca_module_t);
+
+/* MCA entry point: a module for `comm`, or NULL (priority 0). Purely local. */
+mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+typedef struct gdr_mca_args {
+    const void *send; /* may be MPI_IN_PLACE */
+    void *recv;
+    int count;
+    struct ompi_datatype_t *dtype;
+    struct ompi_op_t *op;
+} gdr_mca_args_t;
+
+int mca_coll_gdr_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
+                           struct ompi_op_t *op, struct ompi_communicator_t *comm,
+                           mca_coll_base_module_t *module);
+int mca_coll_gdr_iallreduce(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
+                            struct ompi_op_t *op, struct ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module);
+
+typedef enum gdr_mca_way {
+    GDR_WAY_HOST,   /* no device buffer: the previous handler's */
+    GDR_WAY_DEVICE, /* the engine's */
+    GDR_WAY_STAGE,  /* through pinned host memory and the previous handler */
+    GDR_WAY_FAIL    /* out of resources here, said: nobody else can know, so the call must fail */
+} gdr_mca_way_t;
+
+/*
+ * Which way a call goes on this rank (D7), and for GDR_WAY_DEVICE its description. *reason: for
+ * GDR_WAY_STAGE a static text, where all ranks see the same reason, else NULL.
+ */
+gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *args, bool blocking,
+                             gdr_call_desc_t *desc, const char **reason);
+/* Counts and, with coll_gdr_explain, says which path a finished device call took. */
+void gdr_mca_served(gdr_mca_module_t *module, const gdr_call_t *call, const gdr_call_desc_t *desc);
+
+/* The device operation and type of MPI handles; false if the device does not serve them. */
+bool gdr_mca_optype(struct ompi_op_t *op, struct ompi_datatype_t *dtype, gdr_op_t *gdr_op,
+                    gdr_type_t *gdr_type);
+
+/* The Open MPI error code of a status. */
+int gdr_mca_error(gdr_status_t status);
+
+/* ---- bring-up ------------------------------------------------------------------------------- */
+
+/*
+ * The engine, made at the first call; NULL if it cannot be made (the reason has been said once).
+ * Registers the progress callbacks and posts the control plane's receive.
+ */
+gdr_engine_t *gdr_mca_engine(void);
+/*
+ * Whether the engine serves the module's communicator; makes module->team at the first call.
+ * GDR_REACH_STAGE with *reason set; GDR_REACH_UNKNOWN: local failure, said.
+ */
+gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, const char **reason);
+/* Component close: no communicator is left. */
+void gdr_mca_shutdown(void);
+
+/* Port of the engine: opens UCX and the glue (net_open.c). */
+gdr_status_t gdr_mca_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net);
+
+/* Whether the text file of long messages is installed (not so in a build tree). */
+bool gdr_mca_has_help(void);
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+/* Publishes what other processes must know of this one; component open. */
+int gdr_facts_publish(void);
+/* Whether the process of that name has this component in a usable form; asked once per member. */
+bool gdr_facts_member_ok(const opal_process_name_t *name);
+
+/* ---- control plane -------------------------------------------------------------------------- */
+
+gdr_status_t gdr_ctl_pml_start(void);
+gdr_status_t gdr_ctl_pml_send(void *ctx, int proc, const void *message, size_t bytes);
+int gdr_ctl_pml_progress(void); /* posts what is queued, frees what is sent; one thread at a time */
+
+/* ---- progress ------------------------------------------------------------------------------- */
+
+void gdr_progress_start(void); /* low-priority callback for good */
+void gdr_progress_stop(void);
+/* While at least one call is active the callback has high priority. */
+void gdr_progress_call_begins(void);
+void gdr_progress_call_ends(void);
+/* Adds a request to those that the callback drives to completion. */
+void gdr_progress_add(struct gdr_mca_request *request);
+
+/* ---- others --------------------------------------------------------------------------------- */
+
+int gdr_providers_ensure(void); /* D11; component register */
+int gdr_pvars_register(void);
+
+#endif

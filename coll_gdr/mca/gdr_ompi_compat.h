@@ -1,0 +1,72 @@
+/*
+ * Everything that differs between releases of Open MPI, and the order in which its headers must be
+ * included. Include this before any other header of Open MPI.
+ */
+#ifndef GDR_OMPI_COMPAT_H
+#define GDR_OMPI_COMPAT_H
+
+#include <stddef.h> /* ompi_datatype_internal.h needs it and does not say so */
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/group/group.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/base/coll_base_util.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/pml/pml.h"
+#include "ompi/proc/proc.h"
+#include "ompi/request/request.h"
+#include "opal/mca/base/base.h"
+#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/show_help.h"
+
+#if OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION == 1
+#include "opal/mca/pmix/pmix.h"
+
+#define GDR_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+typedef mca_coll_base_component_2_0_0_t gdr_ompi_coll_component_t;
+
+/* Number of a communicator, equal on its members and unique among live ones. */
+static inline uint64_t gdr_ompi_comm_id(const struct ompi_communicator_t *comm)
+{
+    return comm->c_contextid;
+}
+
+/* Publishes bytes under a key for every process of the job; before the modex fence. */
+static inline int gdr_ompi_publish(const char *key, const void *bytes, size_t size)
+{
+    int rc;
+
+    OPAL_MODEX_SEND_STRING(rc, OPAL_PMIX_GLOBAL, (char *)(uintptr_t)key, bytes, size);
+    return rc;
+}
+
+/* What `name` has published, or an error if it has not; *bytes is the caller's to free(). */
+static inline int gdr_ompi_read(const char *key, const opal_process_name_t *name, void **bytes,
+                                size_t *size)
+{
+    uint8_t *data = NULL;
+    int rc;
+
+    OPAL_MODEX_RECV_STRING(rc, key, name, &data, size);
+    *bytes = data;
+    return rc;
+}
+#else
+#error "coll/gdr is written against Open MPI 4.1"
+#endif
+
+/* Open MPI's configuration header has defined its own; nobody here may take them for ours. */
+#undef PACKAGE_NAME
+#undef PACKAGE_STRING
+#undef PACKAGE_TARNAME
+#undef PACKAGE_URL
+#undef PACKAGE_VERSION
+#undef PACKAGE_BUGREPORT
+
+#endif

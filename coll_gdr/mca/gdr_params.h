@@ -1,0 +1,29 @@
+/* The MCA parameters coll_gdr_*, parsed. */
+#ifndef GDR_PARAMS_H
+#define GDR_PARAMS_H
+
+#include "engine/gdr_engine.h"
+
+#include <stdbool.h>
+
+typedef enum gdr_staging { GDR_STAGING_ALLOW, GDR_STAGING_WARN, GDR_STAGING_ERROR } gdr_staging_t;
+
+typedef struct gdr_params {
+    int priority; /* read when a communicator is made */
+    int verbose;
+    bool reproducible, explain;
+    gdr_staging_t staging;
+    const char *ucx_lib; /* "" = none; the MCA system's storage */
+    gdr_engine_config_t engine;
+} gdr_params_t;
+
+/*
+ * Registers the parameters with Open MPI and fills *params; once per process, at component
+ * register. A value that cannot be used is named in one line and its default is taken.
+ */
+int gdr_params_register(gdr_params_t *params);
+
+/* Equal on processes whose parameters let them share a schedule. */
+uint64_t gdr_params_hash(const gdr_params_t *params);
+
+#endif

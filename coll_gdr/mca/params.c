@@ -1,0 +1,294 @@
+#include "mca/gdr_mca.h"
+
+#include "plan/gdr_plan.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What Open MPI stores for us; strings where a bad value should get our own one line. */
+static struct {
+    char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *mapped, *flags, *stream_waits;
+    char *timeout;
+} raw;
+
+typedef struct choice {
+    const char *name;
+    int value;
+} choice_t;
+
+static const choice_t staging_choices[] = {{"allow", GDR_STAGING_ALLOW},
+                                           {"warn", GDR_STAGING_WARN},
+                                           {"error", GDR_STAGING_ERROR},
+                                           {NULL, 0}};
+static const choice_t mode_choices[] = {
+    {"auto", GDR_MODE_AUTO}, {"on", GDR_MODE_ON}, {"off", GDR_MODE_OFF}, {NULL, 0}};
+static const choice_t flags_choices[] = {
+    {"auto", GDR_FLAGS_AUTO}, {"device", GDR_FLAGS_DEVICE}, {"host", GDR_FLAGS_HOST}, {NULL, 0}};
+
+static void reject(const char *name, const char *value, const char *why, const char *taken)
+{
+    gdr_error(&gdr_mca.log, "coll_gdr_%s=%s: %s; taking the default, %s", name, value, why, taken);
+}
+
+static int choose(const char *name, const char *value, const choice_t *choices, int standard)
+{
+    const char *standard_name = "";
+    char names[64] = "";
+
+    for (const choice_t *c = choices; c->name != NULL; c++) {
+        if (value != NULL && strcmp(value, c->name) == 0)
+            return c->value;
+        if (c->value == standard)
+            standard_name = c->name;
+        strncat(names, c == choices ? "" : ", ", sizeof(names) - strlen(names) - 1);
+        strncat(names, c->name, sizeof(names) - strlen(names) - 1);
+    }
+    if (value != NULL) {
+        char why[96];
+
+        snprintf(why, sizeof(why), "not one of %s", names);
+        reject(name, value, why, standard_name);
+    }
+    return standard;
+}
+
+static int unit_shift(const char *unit)
+{
+    static const char *const units[] = {"", "k", "m", "g"};
+
+    for (int i = 0; i < 4; i++)
+        if (tolower((unsigned char)unit[0]) == units[i][0] && (i == 0 || unit[1] == '\0'))
+            return 10 * i;
+    return -1;
+}
+
+/* "4096", "64k", "8M", "1G" into *out; a text that says what is wrong, or NULL. */
+static const char *parse_size(const char *text, uint64_t low, uint64_t high, uint64_t *out)
+{
+    char *end;
+    unsigned long long number;
+    int shift;
+
+    if (!isdigit((unsigned char)text[0]))
+        return text[0] == '-' ? "negative" : "not a number";
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    shift = unit_shift(end);
+    if (shift < 0)
+        return "not a number of bytes (digits, then nothing, k, m or g)";
+    if (errno == ERANGE || number > UINT64_MAX >> shift || number << shift > high)
+        return "too large";
+    if (number << shift < low)
+        return "too small";
+    *out = number << shift;
+    return NULL;
+}
+
+static void take_size(const char *name, const char *text, uint64_t low, uint64_t high,
+                      const char *standard, uint64_t *out)
+{
+    const char *why = text == NULL ? "not set" : parse_size(text, low, high, out);
+
+    if (why != NULL)
+        reject(name, text == NULL ? "" : text, why, standard);
+}
+
+static int register_var(const char *name, const char *help, mca_base_var_type_t type,
+                        mca_base_var_info_lvl_t level, mca_base_var_scope_t scope, void *storage)
+{
+    bool settable = scope != MCA_BASE_VAR_SCOPE_READONLY;
+    int rc = mca_base_component_var_register(
+        &mca_coll_gdr_component.collm_version, name, help, type, NULL, 0,
+        settable ? MCA_BASE_VAR_FLAG_SETTABLE : 0, level, scope, storage);
+
+    return rc < 0 ? rc : OMPI_SUCCESS;
+}
+
+static int register_string(const char *name, const char *help, const char *standard, char **storage)
+{
+    *storage = (char *)(uintptr_t)standard; /* Open MPI copies it */
+    return register_var(name, help, MCA_BASE_VAR_TYPE_STRING, OPAL_INFO_LVL_5,
+                        MCA_BASE_VAR_SCOPE_READONLY, storage);
+}
+
+static int register_strings(void)
+{
+    static const struct {
+        const char *name, *standard;
+        char **storage;
+        const char *help;
+    } table[] = {
+        {"algorithm", "auto", &raw.algorithm,
+         "Algorithm of device calls: auto, or a name (twoshot, ring). Equal on all processes"},
+        {"chunk_size", "0", &raw.chunk_size,
+         "Upper limit in bytes (k, m, g allowed) of what one step moves; 0 = chosen from the lane. "
+         "Equal on all processes"},
+        {"window_size", "64m", &raw.window_size,
+         "Bytes (k, m, g allowed) of registered device memory per device, 1m to 16g; a "
+         "communicator "
+         "that uses device buffers takes 4m of it. Equal on all processes"},
+        {"ucx_lib", "", &raw.ucx_lib,
+         "File of the libucp to open if the process has none yet (default: the system's)"},
+        {"staging", "warn", &raw.staging,
+         "Calls on device buffers that the device cannot serve go through host memory: allow "
+         "(silently), warn (once per communicator), error (an MPI error instead, where all ranks "
+         "decide alike)"},
+        {"mapped", "auto", &raw.mapped,
+         "Read the windows of peers on the same node directly: auto, on, off"},
+        {"flags", "auto", &raw.flags,
+         "What announces data to a peer: auto, device (a word in its window), host (a word in its "
+         "control page)"},
+        {"stream_waits", "auto", &raw.stream_waits,
+         "Let CUDA streams wait for flags: auto (blocking calls below MPI_THREAD_MULTIPLE), on, "
+         "off"},
+        {"timeout", "60", &raw.timeout,
+         "Seconds without progress after which a call says once what it waits for; 0 = never"},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        int rc = register_string(table[i].name, table[i].help, table[i].standard, table[i].storage);
+
+        if (rc != OMPI_SUCCESS)
+            return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int register_numbers(gdr_params_t *params)
+{
+    int rc;
+
+    params->priority = 95;
+    rc = register_var(
+        "priority",
+        "Priority of coll/gdr, 0 to 100; 0 = not used. Above 78 it precedes Open MPI's "
+        "own handling of device buffers. Equal on all processes",
+        MCA_BASE_VAR_TYPE_INT, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL, &params->priority);
+    if (rc != OMPI_SUCCESS)
+        return rc;
+    params->verbose = 0;
+    rc = register_var("verbose",
+                      "0 = errors and what a user must know; 1 = which path runs and why; 2 = "
+                      "set-up; 3 = every call; -1 = errors only",
+                      MCA_BASE_VAR_TYPE_INT, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
+                      &params->verbose);
+    if (rc != OMPI_SUCCESS)
+        return rc;
+    params->reproducible = false;
+    rc = register_var("reproducible",
+                      "Reduce in rank order, whatever the message's size (algorithm twoshot)",
+                      MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
+                      &params->reproducible);
+    if (rc != OMPI_SUCCESS)
+        return rc;
+    params->explain = false;
+    return register_var(
+        "explain", "Print the path taken, once per communicator and power of two of bytes",
+        MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY, &params->explain);
+}
+
+static bool known_algorithm(const char *name)
+{
+    if (strcmp(name, "auto") == 0)
+        return true;
+    for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++)
+        if (strcmp((*a)->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void take_algorithm(gdr_params_t *params)
+{
+    char *name = params->engine.plan.algorithm;
+    const char *wanted = raw.algorithm == NULL ? "auto" : raw.algorithm;
+
+    if (strlen(wanted) >= sizeof(params->engine.plan.algorithm) || !known_algorithm(wanted)) {
+        reject("algorithm", wanted, "no such algorithm", "auto");
+        wanted = "auto";
+    }
+    if (params->reproducible) {
+        if (strcmp(wanted, "auto") != 0 && strcmp(wanted, "twoshot") != 0)
+            gdr_error(&gdr_mca.log,
+                      "coll_gdr_algorithm=%s does not reduce in rank order, which "
+                      "coll_gdr_reproducible=1 asks for; taking twoshot",
+                      wanted);
+        wanted = "twoshot";
+    }
+    strcpy(name, wanted);
+}
+
+static void take_timeout(gdr_params_t *params)
+{
+    uint64_t seconds = 60;
+
+    take_size("timeout", raw.timeout, 0, 1000000000, "60", &seconds);
+    params->engine.timeout_ns = seconds * UINT64_C(1000000000);
+}
+
+static void take_modes(gdr_params_t *params)
+{
+    params->staging = choose("staging", raw.staging, staging_choices, GDR_STAGING_WARN);
+    params->engine.mapped = choose("mapped", raw.mapped, mode_choices, GDR_MODE_AUTO);
+    params->engine.flags = choose("flags", raw.flags, flags_choices, GDR_FLAGS_AUTO);
+    params->engine.stream_waits =
+        choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_AUTO);
+}
+
+int gdr_params_register(gdr_params_t *params)
+{
+    const char *why;
+    int rc = register_numbers(params);
+
+    if (rc == OMPI_SUCCESS)
+        rc = register_strings();
+    if (rc != OMPI_SUCCESS)
+        return rc;
+    if (params->verbose > 3)
+        params->verbose = 3;
+    gdr_mca.log.level = params->verbose < 0 ? GDR_LOG_ERROR : GDR_LOG_WARN + params->verbose;
+    if (params->priority < 0 || params->priority > 100) {
+        gdr_error(&gdr_mca.log, "coll_gdr_priority=%d: not from 0 to 100; taking the default, 95",
+                  params->priority);
+        params->priority = 95;
+    }
+
+    gdr_engine_config_init(&params->engine);
+    take_modes(params);
+    take_size("window_size", raw.window_size, UINT64_C(1) << 20, UINT64_C(1) << 34, "64m",
+              &params->engine.window_bytes);
+    take_size("chunk_size", raw.chunk_size, 0, UINT64_C(1) << 34, "0",
+              &params->engine.plan.chunk_size);
+    take_timeout(params);
+    take_algorithm(params);
+    params->ucx_lib = raw.ucx_lib == NULL ? "" : raw.ucx_lib;
+
+    why = gdr_plan_params_error(&params->engine.plan);
+    if (why != NULL) {
+        gdr_error(&gdr_mca.log, "coll_gdr parameters: %s; taking the defaults of all sizes", why);
+        gdr_plan_params_init(&params->engine.plan);
+        take_algorithm(params);
+    }
+    return OMPI_SUCCESS;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+uint64_t gdr_params_hash(const gdr_params_t *params)
+{
+    const gdr_plan_params_t *plan = &params->engine.plan;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (const char *c = plan->algorithm; *c != '\0'; c++)
+        hash = mix(hash, (unsigned char)*c);
+    hash = mix(hash, plan->lane_bytes);
+    hash = mix(hash, plan->ctl_bytes);
+    hash = mix(hash, plan->chunk_size);
+    hash = mix(hash, plan->min_chunk);
+    hash = mix(hash, plan->depth);
+    return mix(hash, params->engine.window_bytes);
+}

@@ -1,0 +1,196 @@
+#include "mca/request.h"
+
+static void construct(gdr_mca_request_t *request)
+{
+    request->module = NULL;
+    request->state = GDR_REQUEST_WAITING;
+    request->ordered = false;
+    request->rc = OMPI_SUCCESS;
+    request->call = NULL;
+    request->inner = NULL;
+    request->next_ordered = NULL;
+    request->next_active = NULL;
+    memset(&request->stage, 0, sizeof(request->stage));
+}
+
+OBJ_CLASS_INSTANCE(gdr_mca_request_t, ompi_coll_base_nbc_request_t, construct, NULL);
+
+void gdr_request_drop(gdr_mca_request_t *request)
+{
+    struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
+
+    OMPI_REQUEST_FINI(&request->super.super);
+    OBJ_RELEASE(request);
+    OBJ_RELEASE(comm);
+}
+
+static int request_free(ompi_request_t **request)
+{
+    if (!REQUEST_COMPLETE(*request))
+        return MPI_ERR_REQUEST;
+    gdr_request_drop((gdr_mca_request_t *)*request);
+    *request = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+gdr_mca_request_t *gdr_request_new(gdr_mca_module_t *module, const gdr_mca_args_t *args)
+{
+    gdr_mca_request_t *request = OBJ_NEW(gdr_mca_request_t);
+    ompi_request_t *base;
+
+    if (request == NULL)
+        return NULL;
+    base = &request->super.super;
+    OMPI_REQUEST_INIT(base, false);
+    base->req_state = OMPI_REQUEST_ACTIVE;
+    base->req_type = OMPI_REQUEST_COLL;
+    base->req_free = request_free;
+    base->req_start = NULL;
+    base->req_cancel = NULL;
+    base->req_status = ompi_status_empty;
+    base->req_status.MPI_ERROR = MPI_SUCCESS;
+    base->req_mpi_object.comm = module->comm;
+    /* The communicator may be freed while the call is pending; its number must stay taken. */
+    OBJ_RETAIN(module->comm);
+    request->module = module;
+    request->args = *args;
+    return request;
+}
+
+void gdr_request_order(gdr_mca_request_t *request)
+{
+    gdr_mca_module_t *module = request->module;
+
+    request->ordered = true;
+    request->next_ordered = NULL;
+    if (module->order_tail == NULL)
+        module->order_head = request;
+    else
+        module->order_tail->next_ordered = request;
+    module->order_tail = request;
+    atomic_fetch_add(&module->held, 1);
+}
+
+void gdr_request_pass_on(gdr_mca_request_t *request)
+{
+    gdr_mca_module_t *module = request->module;
+    const gdr_mca_args_t *host = &request->stage.host;
+
+    request->state = GDR_REQUEST_FINAL;
+    request->rc = OMPI_ERR_NOT_SUPPORTED;
+    if (module->prev_iallreduce == NULL)
+        return;
+    request->rc = gdr_stage_begin(&request->stage, &request->args);
+    if (request->rc != OMPI_SUCCESS)
+        return;
+    if (request->stage.block != NULL) {
+        atomic_fetch_add(&gdr_mca.counters.staged_calls, 1);
+        atomic_store(&gdr_mca.counters.last_path, gdr_path_staged);
+    }
+    request->rc =
+        module->prev_iallreduce(host->send, host->recv, host->count, host->dtype, host->op,
+                                module->comm, &request->inner, module->prev_iallreduce_module);
+    if (request->rc == OMPI_SUCCESS)
+        request->state = GDR_REQUEST_PASSED;
+    else
+        request->rc = gdr_stage_end(&request->stage, request->rc);
+}
+
+static void finish_device(gdr_mca_request_t *request, gdr_status_t status)
+{
+    if (status == GDR_OK)
+        gdr_mca_served(request->module, request->call, &request->desc);
+    gdr_call_release(request->call);
+    request->call = NULL;
+    request->rc = gdr_mca_error(status);
+    request->state = GDR_REQUEST_FINAL;
+}
+
+static void decline(gdr_mca_request_t *request)
+{
+    gdr_call_release(request->call);
+    request->call = NULL;
+    if (gdr_stage_allowed(request->module, "a process cannot take the device path")) {
+        gdr_request_pass_on(request);
+    } else {
+        request->rc = OMPI_ERR_NOT_SUPPORTED;
+        request->state = GDR_REQUEST_FINAL;
+    }
+}
+
+/* Whether the call's way is known; if it leads to the previous component, it has been posted. */
+static bool decide(gdr_mca_request_t *request)
+{
+    gdr_status_t status;
+
+    if (request->state == GDR_REQUEST_WAITING)
+        gdr_request_pass_on(request);
+    if (request->state != GDR_REQUEST_DEVICE)
+        return true;
+    status = gdr_call_status(request->call);
+    if (status == GDR_ERR_DECLINED)
+        decline(request);
+    else if (status == GDR_INPROGRESS)
+        return gdr_call_path(request->call)[0] != '\0';
+    return true;
+}
+
+/* Takes decided calls from the head of the module's list, which only this function shortens. */
+static void advance(gdr_mca_module_t *module)
+{
+    for (;;) {
+        gdr_mca_request_t *head;
+
+        pthread_mutex_lock(&module->lock);
+        head = module->order_head;
+        pthread_mutex_unlock(&module->lock);
+        if (head == NULL || !decide(head))
+            return;
+        pthread_mutex_lock(&module->lock);
+        module->order_head = head->next_ordered;
+        if (module->order_head == NULL)
+            module->order_tail = NULL;
+        head->ordered = false;
+        atomic_fetch_sub(&module->held, 1);
+        pthread_mutex_unlock(&module->lock);
+    }
+}
+
+static void drive_device(gdr_mca_request_t *request)
+{
+    gdr_status_t status = gdr_call_status(request->call);
+
+    if (status == GDR_ERR_DECLINED)
+        decline(request);
+    else if (status != GDR_INPROGRESS)
+        finish_device(request, status);
+}
+
+static void drive_passed(gdr_mca_request_t *request)
+{
+    if (!REQUEST_COMPLETE(request->inner))
+        return;
+    request->rc = request->inner->req_status.MPI_ERROR;
+    ompi_request_free(&request->inner);
+    request->rc = gdr_stage_end(&request->stage, request->rc);
+    request->state = GDR_REQUEST_FINAL;
+}
+
+bool gdr_request_drive(gdr_mca_request_t *request)
+{
+    if (request->ordered)
+        advance(request->module);
+    if (request->ordered)
+        return false;
+    if (request->state == GDR_REQUEST_DEVICE)
+        drive_device(request);
+    else if (request->state == GDR_REQUEST_PASSED)
+        drive_passed(request);
+    return request->state == GDR_REQUEST_FINAL;
+}
+
+void gdr_request_complete(gdr_mca_request_t *request)
+{
+    request->super.super.req_status.MPI_ERROR = request->rc;
+    ompi_request_complete(&request->super.super, true);
+}

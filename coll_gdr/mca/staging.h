@@ -1,0 +1,36 @@
+/* Calls on device memory that another component serves in host memory (D10). */
+#ifndef GDR_STAGING_H
+#define GDR_STAGING_H
+
+#include "mca/gdr_mca.h"
+
+typedef struct gdr_stage {
+    gdr_mca_args_t user; /* as called */
+    gdr_mca_args_t host; /* what the previous handler gets */
+    void *block;         /* host memory of both buffers; NULL: none needed */
+    size_t block_bytes;
+    uint64_t context; /* of the pinned block; 0: ordinary memory */
+    int ordinal;
+    ptrdiff_t low;   /* first byte of the data, relative to a buffer's address */
+    size_t bytes;    /* of the data of one buffer, holes included */
+    void *recv_copy; /* host copy of the receive buffer, NULL: it is host memory */
+} gdr_stage_t;
+
+/*
+ * Copies what the call reads to the host; the device buffers may be reused for nothing until
+ * gdr_stage_end. An OMPI error code; nothing is held then.
+ */
+int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args);
+/* Copies the result up if rc says that there is one, frees; returns rc or the error of the copy. */
+int gdr_stage_end(gdr_stage_t *stage, int rc);
+
+/* Says once per communicator that calls are staged and why; false: the user wants an error. */
+bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason);
+
+/* The whole blocking call. */
+int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args);
+
+/* Frees what is kept for later calls; no call is running. */
+void gdr_stage_shutdown(void);
+
+#endif

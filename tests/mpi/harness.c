@@ -1,0 +1,241 @@
+#include "harness.h"
+
+#include "cuda_emu/include/cuda_emu.h"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int t_rank = -1, t_size;
+
+static char current[256] = "start";
+static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int checks, failures;
+
+enum { FAILURES_SHOWN = 10, FRAMES = 40 };
+
+static void on_alarm(int number)
+{
+    static const char intro[] = "HANG: rank ";
+    void *frames[FRAMES];
+    char digits[2] = {(char)('0' + t_rank / 10 % 10), (char)('0' + t_rank % 10)};
+    ssize_t ignored;
+
+    (void)number;
+    ignored = write(2, intro, sizeof(intro) - 1);
+    ignored = write(2, digits, 2);
+    ignored = write(2, " in case: ", 10);
+    ignored = write(2, current, strlen(current));
+    ignored = write(2, "\n", 1);
+    (void)ignored;
+    backtrace_symbols_fd(frames, backtrace(frames, FRAMES), 2);
+    _exit(99);
+}
+
+void t_guard(void)
+{
+    const char *text = getenv("GDR_TEST_ALARM");
+    void *frame;
+
+    backtrace(&frame, 1); /* loads what it needs now, not in the handler */
+    signal(SIGALRM, on_alarm);
+    alarm(text == NULL ? 100 : (unsigned)atoi(text));
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+void t_init(int *argc, char ***argv, int level)
+{
+    int provided, devices = 0;
+
+    t_guard();
+    MPI_Init_thread(argc, argv, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &t_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &t_size);
+    if (provided < level)
+        t_fatal("thread level %d wanted, %d provided", level, provided);
+    if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0)
+        cudaSetDevice(t_rank % devices);
+}
+
+void t_case(const char *format, ...)
+{
+    va_list args;
+
+    pthread_mutex_lock(&current_lock);
+    va_start(args, format);
+    vsnprintf(current, sizeof(current), format, args);
+    va_end(args);
+    pthread_mutex_unlock(&current_lock);
+}
+
+bool t_check(bool ok, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    atomic_fetch_add(&checks, 1);
+    if (ok)
+        return true;
+    if (atomic_fetch_add(&failures, 1) < FAILURES_SHOWN) {
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        printf("FAIL: rank %d: %s: %s\n", t_rank, current, text);
+    }
+    return false;
+}
+
+void t_fatal(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    printf("FATAL: rank %d: %s: %s\n", t_rank, current, text);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 98);
+    _exit(98);
+}
+
+int t_status(void)
+{
+    return atomic_load(&failures) == 0 ? 0 : 1;
+}
+
+int t_finish(void)
+{
+    int own[2] = {atomic_load(&checks), atomic_load(&failures)}, all[2] = {0, 0};
+
+    t_case("finish");
+    MPI_Reduce(own, all, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (t_rank == 0)
+        printf("%d checks, %d failed\n", all[0], all[1]);
+    MPI_Bcast(all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all[1] == 0 ? 0 : 1;
+}
+
+/* ---- performance variables ------------------------------------------------------------------ */
+
+static void read_pvar(const char *name, void *value, size_t bytes)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    char full[64];
+    int provided, index, count;
+
+    snprintf(full, sizeof(full), "coll_gdr_%s", name);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    int class = strcmp(name, "last_path") == 0 ? MPI_T_PVAR_CLASS_GENERIC : MPI_T_PVAR_CLASS_COUNTER;
+    if (MPI_T_pvar_get_index(full, class, &index) != MPI_SUCCESS)
+        t_fatal("no performance variable %s", full);
+    MPI_T_pvar_session_create(&session);
+    if (MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS ||
+        (size_t)count > bytes)
+        t_fatal("no handle for %s", full);
+    MPI_T_pvar_read(session, handle, value);
+    MPI_T_pvar_handle_free(session, &handle);
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+}
+
+uint64_t t_pvar(const char *name)
+{
+    unsigned long long value = 0;
+
+    read_pvar(name, &value, sizeof(value));
+    return value;
+}
+
+void t_pvar_text(const char *name, char *out, size_t size)
+{
+    memset(out, 0, size);
+    read_pvar(name, out, size);
+}
+
+uint64_t t_emu_host_bytes(void)
+{
+    struct cuda_emu_counters counters = {0};
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    cuda_emu_counters_fn read_counters = NULL;
+    void *symbol = library == NULL ? NULL : dlsym(library, "cuda_emu_counters");
+
+    memcpy(&read_counters, &symbol, sizeof(symbol));
+    if (read_counters == NULL)
+        return 0;
+    read_counters(&counters, sizeof(counters));
+    return cuda_emu_host_bytes(&counters);
+}
+
+/* ---- device memory -------------------------------------------------------------------------- */
+
+static void cuda_ok(cudaError_t error, const char *what)
+{
+    if (error != cudaSuccess)
+        t_fatal("%s: %s", what, cudaGetErrorString(error));
+}
+
+void *t_device_alloc(size_t bytes)
+{
+    void *address = NULL;
+
+    cuda_ok(cudaMalloc(&address, bytes), "cudaMalloc");
+    return address;
+}
+
+void t_device_free(void *address)
+{
+    cuda_ok(cudaFree(address), "cudaFree");
+}
+
+void t_upload(void *device, const void *host, size_t bytes)
+{
+    cuda_ok(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
+}
+
+void t_download(void *host, const void *device, size_t bytes)
+{
+    cuda_ok(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "copy from the device");
+}
+
+void t_float_sum(MPI_Comm comm, float value, float expected, bool nonblocking)
+{
+    float *send = t_device_alloc(sizeof(float)), *recv = t_device_alloc(sizeof(float));
+    MPI_Request request;
+    float result = -1;
+    int rc;
+
+    t_upload(send, &value, sizeof(value));
+    t_upload(recv, &result, sizeof(result));
+    if (nonblocking) {
+        rc = MPI_Iallreduce(send, recv, 1, MPI_FLOAT, MPI_SUM, comm, &request);
+        t_check(rc == MPI_SUCCESS, "Iallreduce returned %d", rc);
+        rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        rc = MPI_Allreduce(send, recv, 1, MPI_FLOAT, MPI_SUM, comm);
+    }
+    t_check(rc == MPI_SUCCESS, "returned %d", rc);
+    t_download(&result, recv, sizeof(result));
+    t_check(result == expected, "sum is %g, not %g", (double)result, (double)expected);
+    t_device_free(send);
+    t_device_free(recv);
+}
+
+double t_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,1 @@
+# tests/mpi: real Open MPI, real UCX, emulated devices (or a card)
