@@ -16,7 +16,7 @@ cuda_emu_libcuda_la_SOURCES = \
 	cuda_emu/core/fault.c cuda_emu/core/function.c cuda_emu/core/handles.c \
 	cuda_emu/core/host.c cuda_emu/core/ipc.c cuda_emu/core/launch.c \
 	cuda_emu/core/mem.c cuda_emu/core/memops.c cuda_emu/core/memset.c \
-	cuda_emu/core/module.c cuda_emu/core/peer.c cuda_emu/core/pointer.c \
+	cuda_emu/core/module.c cuda_emu/core/peer.c cuda_emu/core/pointer.c cuda_emu/core/pool.c \
 	cuda_emu/core/report.c cuda_emu/core/space.c cuda_emu/core/stream.c \
 	cuda_emu/core/stream_api.c cuda_emu/core/stream_life.c cuda_emu/core/symbols.c \
 	cuda_emu/core/twins.c cuda_emu/core/vmm.c

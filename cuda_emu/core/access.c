@@ -10,8 +10,8 @@ static bool reaches(const struct emu_alloc *alloc, const struct emu_ctx *viewer,
 {
     unsigned bit;
 
-    if (viewer == NULL)
-        return true;
+    if (viewer == NULL) /* somebody must have been given access to a mapping */
+        return alloc->kind != EMU_VMM || alloc->access != 0 || (!write && alloc->readonly != 0);
     bit = 1U << viewer->device;
     switch (alloc->kind) {
     case EMU_DEVICE:

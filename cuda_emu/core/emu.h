@@ -117,7 +117,7 @@ struct emu_device {
     size_t used;
     size_t used_high;
     struct emu_ctx primary;
-    CUmemoryPool default_pool, pool;
+    CUmemoryPool pool; /* cuDeviceSetMemPool; NULL: the default one */
 };
 extern struct emu_device emu_devices[EMU_DEVICE_MAX];
 int emu_visible_count(void);
@@ -157,7 +157,8 @@ struct emu_alloc {
     uint64_t buffer_id;  /* never used twice */
     void *caller;        /* return address of the API call that made it */
     unsigned flags;
-    unsigned refs;       /* IPC: times opened; DEVICE: 1 once a handle has been given out */
+    unsigned refs;       /* IPC: times opened; DEVICE: 1 once a handle has been given out;
+                            POOL: 1 once its end has been submitted */
     unsigned access;     /* VMM, pool: bit d: ordinal d may read and write */
     unsigned readonly;   /* VMM, pool: bit d: ordinal d may read only */
     bool sync_memops;

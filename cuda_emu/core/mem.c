@@ -55,6 +55,7 @@ void emu_mem_release(struct emu_alloc *alloc)
         emu_space_give(alloc->device, alloc->base, size);
         break;
     case EMU_POOL:
+        emu_pool_drop(alloc);
         emu_space_give(alloc->device, alloc->base, size);
         break;
     case EMU_IPC:
@@ -80,7 +81,9 @@ void emu_mem_drop_ctx(struct emu_ctx *ctx)
 
     for (; alloc != NULL; alloc = next) {
         next = emu_space_next(alloc->base);
-        if (alloc->ctx == ctx && alloc->ctx_id == ctx->id)
+        /* Pools belong to the device: they go with its primary context. */
+        if ((alloc->ctx == ctx && alloc->ctx_id == ctx->id) ||
+            (alloc->kind == EMU_POOL && ctx->primary && alloc->device == ctx->device))
             emu_mem_release(alloc);
     }
 }
@@ -141,7 +144,8 @@ static CUresult free_at(uintptr_t address)
     emu_lock();
     alloc = emu_space_find(address);
     if (alloc != NULL && alloc->base == address &&
-        (alloc->kind == EMU_DEVICE || alloc->kind == EMU_MANAGED || alloc->kind == EMU_POOL))
+        (alloc->kind == EMU_DEVICE || alloc->kind == EMU_MANAGED ||
+         (alloc->kind == EMU_POOL && alloc->refs == 0)))
         owner = alloc->ctx != NULL ? alloc->ctx : &emu_devices[alloc->device].primary;
     emu_unlock();
     if (owner == NULL)

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 /* One write per line, so that the lines of several processes do not mix. */
-static void write_line(int fd, const char *prefix, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void
+write_line(int fd, const char *prefix, const char *format, va_list args)
 {
     char line[1024];
     int used = snprintf(line, sizeof(line), "%s", prefix);

@@ -243,3 +243,64 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *data)
     emu_stream_put(stream);
     return rc;
 }
+
+struct callback {
+    struct emu_op op;
+    CUstreamCallback fn;
+    void *data;
+    CUstream handle;
+};
+
+static CUresult run_callback(struct emu_op *op, struct emu_stream *stream)
+{
+    struct callback *c = (struct callback *)op;
+
+    c->fn(c->handle, atomic_load(&stream->ctx->sticky), c->data);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamAddCallback(CUstream handle, CUstreamCallback fn, void *data,
+                                     unsigned int flags)
+{
+    struct emu_ctx *ctx;
+    struct emu_stream *stream;
+    struct callback *op;
+    CUresult rc;
+
+    if (fn == NULL || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    rc = enter_stream(__func__, handle, &ctx, &stream);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    op = emu_op_new(sizeof(*op), "stream callback", run_callback);
+    if (op == NULL) {
+        rc = CUDA_ERROR_OUT_OF_MEMORY;
+    } else {
+        op->fn = fn;
+        op->data = data;
+        op->handle = handle;
+        rc = emu_submit(stream, &op->op, NULL);
+    }
+    emu_stream_put(stream);
+    return rc;
+}
+
+/* Managed memory is reachable from everywhere: attaching it to a stream changes nothing here. */
+CUresult CUDAAPI cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
+                                        unsigned int flags)
+{
+    struct emu_ctx *ctx;
+    struct emu_stream *stream;
+    enum emu_kind kind;
+    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
+
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    emu_stream_put(stream);
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+        flags != CU_MEM_ATTACH_SINGLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (emu_access(address, length, NULL, false, &kind) == NULL || kind != EMU_MANAGED)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
