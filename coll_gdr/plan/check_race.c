@@ -215,9 +215,12 @@ static gdr_status_t access_user_cell(race_t *race, const access_t *a, uint64_t i
 
 static gdr_status_t find_conflicts(race_t *race, int32_t owner, bool user)
 {
-    gdr_status_t status = make_cells(race);
+    gdr_status_t status;
 
-    if (status != GDR_OK || race->naccesses == 0)
+    if (race->naccesses == 0)
+        return GDR_OK;
+    status = make_cells(race);
+    if (status != GDR_OK)
         return status;
     qsort(race->accesses, race->naccesses, sizeof(*race->accesses), by_position);
     for (uint64_t i = 0; i < race->naccesses; i++) {
@@ -399,9 +402,12 @@ static int by_source(const void *x, const void *y)
 
 static gdr_status_t decide_all(race_t *race)
 {
-    wave_t wave = {.mask = calloc(race->check->graph.nnodes + (size_t)1, sizeof(*wave.mask))};
+    wave_t wave = {0};
     gdr_status_t status = GDR_OK;
 
+    if (race->nqueries == 0)
+        return GDR_OK;
+    wave.mask = calloc(race->check->graph.nnodes + (size_t)1, sizeof(*wave.mask));
     if (wave.mask == NULL)
         return GDR_ERR_NO_MEMORY;
     qsort(race->queries, race->nqueries, sizeof(*race->queries), by_source);

@@ -1,7 +1,8 @@
 # Unit tests of the plan room.
 if HAVE_CMOCKA
 plan_tests = \
-	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove
+	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove \
+	tests/unit/plan/test_faults
 check_PROGRAMS += $(plan_tests)
 TESTS += $(plan_tests)
 endif
@@ -17,3 +18,7 @@ tests_unit_plan_test_plan_LDADD = libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)
 tests_unit_plan_test_prove_SOURCES = tests/unit/plan/test_prove.c tests/unit/plan/plan_test.h
 tests_unit_plan_test_prove_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_plan_test_prove_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_faults_SOURCES = tests/unit/plan/test_faults.c tests/unit/plan/plan_test.h
+tests_unit_plan_test_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_faults_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
