@@ -9,7 +9,8 @@ EXTRA_DIST += cuda_emu/core/exports.list cuda_emu/core/gen_exports.awk
 # A new emulated function is a line here at most: its stub goes by itself.
 cuda_emu_libcuda_la_SOURCES = \
 	cuda_emu/core/emu.h cuda_emu/core/trampoline.h cuda_emu/core/module.h \
-	cuda_emu/core/access.c cuda_emu/core/capture.c cuda_emu/core/config.c \
+	cuda_emu/core/access.c cuda_emu/core/callback.c cuda_emu/core/capture.c \
+	cuda_emu/core/config.c \
 	cuda_emu/core/copy.c cuda_emu/core/copy_api.c cuda_emu/core/counters.c \
 	cuda_emu/core/ctx.c cuda_emu/core/ctx_query.c cuda_emu/core/device.c \
 	cuda_emu/core/driver.c cuda_emu/core/enter.c cuda_emu/core/event.c \

@@ -123,7 +123,7 @@ CUresult emu_copy(struct emu_ctx *ctx, const struct emu_copy *copy)
 
     if (copy->bytes == 0)
         return CUDA_SUCCESS;
-    rc = emu_stream_get(ctx, copy->stream, &stream);
+    rc = emu_stream_get_any(ctx, copy->stream, &stream);
     if (rc != CUDA_SUCCESS)
         return rc;
     if (!copy->async)

@@ -58,11 +58,21 @@ ASYNC_FORM(cuMemcpyDtoDAsync_v2, CUdeviceptr, CUdeviceptr, true, true)
 /* Between contexts: the copy engine reaches both cards, whether peer access is enabled or not. */
 static CUresult peer_copy(struct emu_copy copy, CUcontext dst_ctx, CUcontext src_ctx)
 {
+    CUresult rc;
+
     if (!emu_handle_is(dst_ctx, EMU_TYPE_CTX) || !emu_handle_is(src_ctx, EMU_TYPE_CTX))
         return emu_enter(copy.name) != CUDA_SUCCESS ? CUDA_ERROR_NOT_INITIALIZED
                                                     : CUDA_ERROR_INVALID_CONTEXT;
     copy.to_device = copy.from_device = true;
-    return enter_copy(copy);
+    if (copy.async)
+        return enter_copy(copy);
+    /* "Serialized with respect to all pending and future work" of the contexts involved. */
+    emu_ctx_drain((struct emu_ctx *)src_ctx);
+    emu_ctx_drain((struct emu_ctx *)dst_ctx);
+    rc = enter_copy(copy);
+    if (rc == CUDA_SUCCESS)
+        rc = cuCtxSynchronize();
+    return rc;
 }
 
 #undef cuMemcpyPeer

@@ -126,6 +126,8 @@ bool emu_device_valid(CUdevice device);
 bool emu_device_peers(int from, int to);
 
 CUresult emu_enter(const char *function);
+void emu_callback_begin(void); /* the application's code in a stream: CUDA calls are 800 there */
+void emu_callback_end(void);
 CUresult emu_enter_device(const char *function, CUdevice device);
 CUresult emu_enter_ctx(const char *function, struct emu_ctx **ctx);
 struct emu_ctx *emu_ctx_current(void); /* NULL if none */
@@ -255,8 +257,13 @@ uint64_t emu_stream_last(struct emu_stream *stream);
 void emu_stream_wait_ordered(struct emu_stream *stream);
 bool emu_stream_done_ordered(struct emu_stream *stream);
 CUresult emu_stream_submit_wait(struct emu_stream *stream, struct emu_op *op);
-/* The stream behind a handle (0, legacy and per-thread ones included) with a reference. */
+/*
+ * The stream behind a handle (0, legacy and per-thread ones included) with a reference. Launches,
+ * event records and the like want one of the current context; copies, waits and questions take one
+ * of any context (CUDA programming guide, "Stream and event behavior").
+ */
 CUresult emu_stream_get(struct emu_ctx *ctx, CUstream handle, struct emu_stream **stream);
+CUresult emu_stream_get_any(struct emu_ctx *ctx, CUstream handle, struct emu_stream **stream);
 void emu_stream_ref(struct emu_stream *stream);
 void emu_stream_put(struct emu_stream *stream);
 struct emu_stream *emu_stream_new(struct emu_ctx *ctx, unsigned flags, int priority);

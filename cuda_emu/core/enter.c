@@ -94,8 +94,22 @@ static CUresult injected(const char *function)
     return CUDA_SUCCESS;
 }
 
+static __thread int in_callback;
+
+void emu_callback_begin(void)
+{
+    in_callback++;
+}
+
+void emu_callback_end(void)
+{
+    in_callback--;
+}
+
 CUresult emu_enter(const char *function)
 {
+    if (in_callback != 0)
+        return CUDA_ERROR_NOT_PERMITTED;
     if (!atomic_load_explicit(&initialised, memory_order_acquire) ||
         atomic_load_explicit(&forked, memory_order_relaxed))
         return CUDA_ERROR_NOT_INITIALIZED;

@@ -234,7 +234,7 @@ CUresult CUDAAPI cuEventQuery(CUevent handle)
     if (record != NULL && !emu_stream_done(record->stream, record->seq))
         rc = CUDA_ERROR_NOT_READY;
     else
-        rc = atomic_load(&ctx->sticky);
+        rc = atomic_load(&event->ctx->sticky);
     put_record(record);
     return rc;
 }
@@ -349,7 +349,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream on, CUevent handle, unsigned int fla
         return rc;
     if ((flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    rc = emu_stream_get(ctx, on, &stream);
+    rc = emu_stream_get_any(ctx, on, &stream);
     if (rc != CUDA_SUCCESS)
         return rc;
     rc = wait_on(stream, event);

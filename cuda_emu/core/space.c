@@ -12,7 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FOREIGN_BYTES (UINT64_C(1) << 40) /* part of the window for IPC and VMM mappings */
+/* Part of the window for IPC and VMM mappings: as much as there is address space for. */
+#define FOREIGN_MOST  (UINT64_C(1) << 40)
+#define FOREIGN_LEAST (UINT64_C(1) << 34)
 #define DEVICE_ALIGN  (UINT64_C(1) << 30)
 
 struct span {
@@ -21,7 +23,7 @@ struct span {
 };
 
 static uintptr_t visible, alias;
-static size_t window_bytes;
+static size_t window_bytes, foreign_bytes;
 static uintptr_t foreign; /* where the part for IPC and VMM begins */
 
 /* Sorted by address. */
@@ -40,22 +42,38 @@ static void *map_nothing(size_t size)
     return at;
 }
 
-bool emu_space_init(void)
+/* Tools that shadow memory (and limits on address space) leave less: both windows, or none. */
+static bool map_windows(size_t bytes)
 {
-    const struct emu_config *config = emu_config();
-    size_t part = (config->memory + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
-    void *seen, *own;
+    void *seen = map_nothing(bytes + DEVICE_ALIGN);
+    void *own = seen == NULL ? NULL : map_nothing(bytes + DEVICE_ALIGN);
 
-    window_bytes = part * (size_t)config->visible_count + FOREIGN_BYTES;
-    seen = map_nothing(window_bytes + DEVICE_ALIGN);
-    own = map_nothing(window_bytes + DEVICE_ALIGN);
-    if (seen == NULL || own == NULL) {
-        emu_say("no address space for two windows of %zu bytes", window_bytes);
+    if (own == NULL) {
+        if (seen != NULL)
+            munmap(seen, bytes + DEVICE_ALIGN);
         return false;
     }
     visible = ((uintptr_t)seen + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
     alias = ((uintptr_t)own + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
-    foreign = visible + part * (size_t)config->visible_count;
+    window_bytes = bytes;
+    return true;
+}
+
+bool emu_space_init(void)
+{
+    const struct emu_config *config = emu_config();
+    size_t part = (config->memory + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
+    size_t devices = part * (size_t)config->visible_count;
+
+    foreign_bytes = FOREIGN_MOST;
+    while (!map_windows(devices + foreign_bytes)) {
+        foreign_bytes /= 2;
+        if (foreign_bytes < FOREIGN_LEAST) {
+            emu_say("no address space for two windows of %zu bytes", devices + foreign_bytes);
+            return false;
+        }
+    }
+    foreign = visible + devices;
     for (int i = 0; i < config->visible_count; i++) {
         emu_devices[i].card = config->visible[i];
         emu_devices[i].memfd = -1;
@@ -269,7 +287,7 @@ uintptr_t emu_space_reserve(size_t size, size_t align, uintptr_t hint)
 {
     uintptr_t at = foreign;
 
-    if (size > FOREIGN_BYTES)
+    if (size > foreign_bytes)
         return 0;
     if (hint != 0 && hint % align == 0 && emu_space_visible(hint) && span_free(hint, size))
         return span_insert(span_at(hint), hint, size) ? hint : 0;

@@ -25,7 +25,7 @@ static struct emu_stream *per_thread_stream(struct emu_ctx *ctx)
     return per_thread[next].stream;
 }
 
-CUresult emu_stream_get(struct emu_ctx *ctx, CUstream handle, struct emu_stream **out)
+CUresult emu_stream_get_any(struct emu_ctx *ctx, CUstream handle, struct emu_stream **out)
 {
     struct emu_stream *stream = (struct emu_stream *)handle;
 
@@ -38,9 +38,22 @@ CUresult emu_stream_get(struct emu_ctx *ctx, CUstream handle, struct emu_stream 
     } else if (!emu_handle_is(handle, EMU_TYPE_STREAM)) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    if (stream->ctx != ctx)
-        return CUDA_ERROR_INVALID_HANDLE;
     emu_stream_ref(stream);
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_stream_get(struct emu_ctx *ctx, CUstream handle, struct emu_stream **out)
+{
+    struct emu_stream *stream;
+    CUresult rc = emu_stream_get_any(ctx, handle, &stream);
+
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    if (stream->ctx != ctx) {
+        emu_stream_put(stream);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
     *out = stream;
     return CUDA_SUCCESS;
 }
@@ -51,6 +64,14 @@ static CUresult enter_stream(const char *function, CUstream handle, struct emu_c
     CUresult rc = emu_enter_ctx(function, ctx);
 
     return rc != CUDA_SUCCESS ? rc : emu_stream_get(*ctx, handle, stream);
+}
+
+static CUresult enter_any_stream(const char *function, CUstream handle, struct emu_ctx **ctx,
+                                 struct emu_stream **stream)
+{
+    CUresult rc = emu_enter_ctx(function, ctx);
+
+    return rc != CUDA_SUCCESS ? rc : emu_stream_get_any(*ctx, handle, stream);
 }
 
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
@@ -98,7 +119,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle)
 {
     struct emu_ctx *ctx;
     struct emu_stream *stream;
-    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
+    CUresult rc = enter_any_stream(__func__, handle, &ctx, &stream);
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -106,7 +127,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle)
     if (rc == CUDA_SUCCESS) {
         /* The legacy stream's end is the end of the blocking streams' work before it too. */
         emu_stream_wait_ordered(stream);
-        rc = atomic_load(&ctx->sticky);
+        rc = atomic_load(&stream->ctx->sticky);
     }
     emu_stream_put(stream);
     return rc;
@@ -116,7 +137,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle)
 {
     struct emu_ctx *ctx;
     struct emu_stream *stream;
-    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
+    CUresult rc = enter_any_stream(__func__, handle, &ctx, &stream);
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -124,7 +145,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle)
     if (rc == CUDA_SUCCESS && !emu_stream_done_ordered(stream))
         rc = CUDA_ERROR_NOT_READY;
     if (rc == CUDA_SUCCESS)
-        rc = atomic_load(&ctx->sticky);
+        rc = atomic_load(&stream->ctx->sticky);
     emu_stream_put(stream);
     return rc;
 }
@@ -133,7 +154,7 @@ CUresult CUDAAPI cuStreamGetFlags(CUstream handle, unsigned int *flags)
 {
     struct emu_ctx *ctx;
     struct emu_stream *stream;
-    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
+    CUresult rc = enter_any_stream(__func__, handle, &ctx, &stream);
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -147,7 +168,7 @@ CUresult CUDAAPI cuStreamGetPriority(CUstream handle, int *priority)
 {
     struct emu_ctx *ctx;
     struct emu_stream *stream;
-    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
+    CUresult rc = enter_any_stream(__func__, handle, &ctx, &stream);
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -161,7 +182,7 @@ CUresult CUDAAPI cuStreamGetId(CUstream handle, unsigned long long *id)
 {
     struct emu_ctx *ctx;
     struct emu_stream *stream;
-    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
+    CUresult rc = enter_any_stream(__func__, handle, &ctx, &stream);
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -204,85 +225,6 @@ CUresult CUDAAPI cuStreamGetDevice(CUstream handle, CUdevice *device)
         return CUDA_ERROR_INVALID_VALUE;
     *device = ((struct emu_ctx *)owner)->device;
     return CUDA_SUCCESS;
-}
-
-struct host_func {
-    struct emu_op op;
-    CUhostFn fn;
-    void *data;
-};
-
-static CUresult run_host_func(struct emu_op *op, struct emu_stream *stream)
-{
-    struct host_func *h = (struct host_func *)op;
-
-    (void)stream;
-    h->fn(h->data);
-    return CUDA_SUCCESS;
-}
-
-#undef cuLaunchHostFunc
-CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *data);
-CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *data)
-{
-    struct emu_ctx *ctx;
-    struct emu_stream *stream;
-    CUresult rc = enter_stream(__func__, handle, &ctx, &stream);
-    struct host_func *op;
-
-    if (rc != CUDA_SUCCESS)
-        return rc;
-    op = fn == NULL ? NULL : emu_op_new(sizeof(*op), "host function", run_host_func);
-    if (op == NULL) {
-        rc = fn == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
-    } else {
-        op->fn = fn;
-        op->data = data;
-        rc = emu_submit(stream, &op->op, NULL);
-    }
-    emu_stream_put(stream);
-    return rc;
-}
-
-struct callback {
-    struct emu_op op;
-    CUstreamCallback fn;
-    void *data;
-    CUstream handle;
-};
-
-static CUresult run_callback(struct emu_op *op, struct emu_stream *stream)
-{
-    struct callback *c = (struct callback *)op;
-
-    c->fn(c->handle, atomic_load(&stream->ctx->sticky), c->data);
-    return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuStreamAddCallback(CUstream handle, CUstreamCallback fn, void *data,
-                                     unsigned int flags)
-{
-    struct emu_ctx *ctx;
-    struct emu_stream *stream;
-    struct callback *op;
-    CUresult rc;
-
-    if (fn == NULL || flags != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    rc = enter_stream(__func__, handle, &ctx, &stream);
-    if (rc != CUDA_SUCCESS)
-        return rc;
-    op = emu_op_new(sizeof(*op), "stream callback", run_callback);
-    if (op == NULL) {
-        rc = CUDA_ERROR_OUT_OF_MEMORY;
-    } else {
-        op->fn = fn;
-        op->data = data;
-        op->handle = handle;
-        rc = emu_submit(stream, &op->op, NULL);
-    }
-    emu_stream_put(stream);
-    return rc;
 }
 
 /* Managed memory is reachable from everywhere: attaching it to a stream changes nothing here. */
