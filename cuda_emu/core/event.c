@@ -221,15 +221,17 @@ CUresult CUDAAPI cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned in
     return event_record(__func__, handle, on);
 }
 
+/* Needs no current context: UCX asks its events from threads that have none. */
 CUresult CUDAAPI cuEventQuery(CUevent handle)
 {
-    struct emu_ctx *ctx;
-    struct emu_event *event;
-    CUresult rc = enter_event(__func__, handle, &ctx, &event);
+    struct emu_event *event = (struct emu_event *)handle;
+    CUresult rc = emu_enter(__func__);
     struct record *record;
 
     if (rc != CUDA_SUCCESS)
         return rc;
+    if (!emu_handle_is(handle, EMU_TYPE_EVENT))
+        return CUDA_ERROR_INVALID_HANDLE;
     record = get_record(event);
     if (record != NULL && !emu_stream_done(record->stream, record->seq))
         rc = CUDA_ERROR_NOT_READY;

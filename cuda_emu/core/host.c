@@ -230,8 +230,7 @@ CUresult CUDAAPI cuMemHostGetFlags(unsigned int *flags, void *address)
 
 static CUresult managed_hint(const char *function, CUdeviceptr address, size_t bytes)
 {
-    struct emu_ctx *ctx;
-    CUresult rc = emu_enter_ctx(function, &ctx);
+    CUresult rc = emu_enter(function);
     enum emu_kind kind;
 
     if (rc != CUDA_SUCCESS)
