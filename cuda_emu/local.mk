@@ -14,6 +14,7 @@ cuda_emu_libcuda_la_SOURCES = \
 	cuda_emu/core/copy.c cuda_emu/core/copy_api.c cuda_emu/core/counters.c \
 	cuda_emu/core/ctx.c cuda_emu/core/ctx_query.c cuda_emu/core/device.c \
 	cuda_emu/core/driver.c cuda_emu/core/enter.c cuda_emu/core/event.c \
+	cuda_emu/core/event_ipc.c cuda_emu/core/event.h \
 	cuda_emu/core/fault.c cuda_emu/core/function.c cuda_emu/core/handles.c \
 	cuda_emu/core/host.c cuda_emu/core/ipc.c cuda_emu/core/launch.c \
 	cuda_emu/core/mem.c cuda_emu/core/memops.c cuda_emu/core/memset.c \

@@ -1,26 +1,13 @@
 /* Events: a record is a place in a stream; waiting and asking look at that place. */
-#include "cuda_emu/core/emu.h"
+#include "cuda_emu/core/event.h"
 
-#include <string.h>
+#include <unistd.h>
 
-/* One cuEventRecord. The operation and the event hold references. */
-struct record {
-    atomic_int refs;
-    struct emu_stream *stream; /* a reference */
-    uint64_t seq;
-    atomic_ullong ns; /* when it ran */
-};
-struct emu_event {
-    struct emu_ctx *ctx;
-    uint64_t ctx_id;
-    unsigned flags;
-    pthread_mutex_t lock;
-    struct record *record; /* NULL: never recorded, which counts as done */
-    struct emu_event *next;
-};
 struct record_op {
     struct emu_op op;
     struct record *record;
+    struct emu_event_words *words; /* the event's, which outlives its pending records */
+    uint64_t number;
 };
 struct empty_op {
     struct emu_op op;
@@ -62,39 +49,31 @@ static CUresult enter_event(const char *function, CUevent handle, struct emu_ctx
     return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned int flags)
+struct emu_event *emu_event_new(struct emu_ctx *ctx, unsigned flags)
 {
-    const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-    struct emu_ctx *ctx;
-    CUresult rc = emu_enter_ctx(__func__, &ctx);
-    struct emu_event *event;
+    struct emu_event *event = calloc(1, sizeof(*event));
 
-    if (rc != CUDA_SUCCESS)
-        return rc;
-    if (out == NULL || (flags & ~known) != 0 ||
-        ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
-        return CUDA_ERROR_INVALID_VALUE;
-    event = calloc(1, sizeof(*event));
     if (event == NULL || !emu_handle_add(event, EMU_TYPE_EVENT)) {
         free(event);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
     }
     event->ctx = ctx;
     event->ctx_id = ctx->id;
     event->flags = flags;
+    event->words_fd = -1;
     pthread_mutex_init(&event->lock, NULL);
     pthread_mutex_lock(&list_lock);
     event->next = events;
     events = event;
     pthread_mutex_unlock(&list_lock);
-    *out = (CUevent)event;
-    return CUDA_SUCCESS;
+    return event;
 }
 
 /* Out of the list already. */
 static void free_event(struct emu_event *event)
 {
     emu_handle_remove(event);
+    emu_event_unshare(event);
     put_record(event->record);
     pthread_mutex_destroy(&event->lock);
     free(event);
@@ -112,14 +91,40 @@ static void unlink_event(struct emu_event *event)
     pthread_mutex_unlock(&list_lock);
 }
 
-CUresult CUDAAPI cuEventDestroy(CUevent handle)
+CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned int flags)
 {
+    const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     struct emu_ctx *ctx;
+    CUresult rc = emu_enter_ctx(__func__, &ctx);
     struct emu_event *event;
-    CUresult rc = enter_event(__func__, handle, &ctx, &event);
 
     if (rc != CUDA_SUCCESS)
         return rc;
+    if (out == NULL || (flags & ~known) != 0 ||
+        ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    event = emu_event_new(ctx, flags);
+    if (event != NULL && (flags & CU_EVENT_INTERPROCESS) != 0 && !emu_event_share(event)) {
+        unlink_event(event);
+        free_event(event);
+        event = NULL;
+    }
+    if (event == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = (CUevent)event;
+    return CUDA_SUCCESS;
+}
+
+/* Like cuEventQuery it finds the context by the handle: UCX cleans up without a current one. */
+CUresult CUDAAPI cuEventDestroy(CUevent handle)
+{
+    struct emu_event *event = (struct emu_event *)handle;
+    CUresult rc = emu_enter(__func__);
+
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    if (!emu_handle_is(handle, EMU_TYPE_EVENT))
+        return CUDA_ERROR_INVALID_HANDLE;
     unlink_event(event);
     free_event(event);
     return CUDA_SUCCESS;
@@ -150,8 +155,12 @@ void emu_event_drop_ctx(struct emu_ctx *ctx)
 
 static CUresult run_record(struct emu_op *op, struct emu_stream *stream)
 {
+    struct record_op *r = (struct record_op *)op;
+
     (void)stream;
-    atomic_store(&((struct record_op *)op)->record->ns, emu_now_ns());
+    atomic_store(&r->record->ns, emu_now_ns());
+    if (r->words != NULL)
+        emu_event_words_complete(r->words, r->number);
     return CUDA_SUCCESS;
 }
 
@@ -177,6 +186,8 @@ static CUresult record_on(struct emu_event *event, struct emu_stream *stream)
     op->record = record;
     op->op.drop = drop_record;
     op->op.no_delay = true;
+    op->words = event->words;
+    op->number = event->words == NULL ? 0 : emu_event_words_record(event);
     rc = emu_submit(stream, &op->op, &record->seq);
     if (rc != CUDA_SUCCESS) {
         put_record(record);
@@ -233,7 +244,8 @@ CUresult CUDAAPI cuEventQuery(CUevent handle)
     if (!emu_handle_is(handle, EMU_TYPE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
     record = get_record(event);
-    if (record != NULL && !emu_stream_done(record->stream, record->seq))
+    if (!emu_event_words_done(event) ||
+        (record != NULL && !emu_stream_done(record->stream, record->seq)))
         rc = CUDA_ERROR_NOT_READY;
     else
         rc = atomic_load(&event->ctx->sticky);
@@ -256,6 +268,8 @@ CUresult CUDAAPI cuEventSynchronize(CUevent handle)
     if (record != NULL)
         emu_stream_wait(record->stream, record->seq);
     put_record(record);
+    while (!emu_event_words_done(event))
+        usleep(100);
     return atomic_load(&ctx->sticky);
 }
 
@@ -319,10 +333,13 @@ static CUresult run_nothing(struct emu_op *op, struct emu_stream *stream)
 /* What is submitted to `stream` from now on waits for the latest record of the event. */
 static CUresult wait_on(struct emu_stream *stream, struct emu_event *event)
 {
-    struct record *record = get_record(event);
+    struct record *record;
     struct empty_op *op;
     CUresult rc;
 
+    if (event->words != NULL)
+        return emu_event_words_wait(stream, event);
+    record = get_record(event);
     if (record == NULL)
         return CUDA_SUCCESS;
     op = emu_op_new(sizeof(*op), "event wait", run_nothing);

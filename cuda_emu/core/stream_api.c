@@ -101,11 +101,10 @@ CUresult CUDAAPI cuStreamCreate(CUstream *out, unsigned int flags)
     return cuStreamCreateWithPriority(out, flags, 0);
 }
 
-/* Work that was submitted still runs. */
+/* Work that was submitted still runs. Needs no current context: the handle knows its own. */
 CUresult CUDAAPI cuStreamDestroy(CUstream handle)
 {
-    struct emu_ctx *ctx;
-    CUresult rc = emu_enter_ctx(__func__, &ctx);
+    CUresult rc = emu_enter(__func__);
 
     if (rc != CUDA_SUCCESS)
         return rc;
