@@ -76,3 +76,71 @@ uninstall-local:
 all-local: cuda_emu/libcudart.so
 cuda_emu/libcudart.so: cuda_emu/libcudart.so.13
 	$(AM_V_GEN)ln -sf libcudart.so.13 $@
+
+# The emulator's own tests. They find the built libraries by GDR_BUILDDIR.
+if HAVE_CMOCKA
+emu_tests = cuda_emu/tests/test_context cuda_emu/tests/test_memory cuda_emu/tests/test_stream \
+	cuda_emu/tests/test_ipc cuda_emu/tests/test_kernel cuda_emu/tests/test_pool \
+	cuda_emu/tests/test_runtime cuda_emu/tests/test_runtime_kernel cuda_emu/tests/test_nvml
+check_PROGRAMS += $(emu_tests)
+TESTS += $(emu_tests)
+
+check_LTLIBRARIES += cuda_emu/tests/libemu_test.la cuda_emu/tests/emu_test_twins.la
+cuda_emu_tests_libemu_test_la_SOURCES = cuda_emu/tests/emu_test.h cuda_emu/tests/emu_test.c \
+	cuda_emu/tests/rt_api.h cuda_emu/tests/rt_api.c
+cuda_emu_tests_libemu_test_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(CUDA_CPPFLAGS)
+cuda_emu_tests_libemu_test_la_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+# -rpath: libtool makes a shared object of what is never installed only when told where
+cuda_emu_tests_emu_test_twins_la_SOURCES = cuda_emu/tests/twins.c
+cuda_emu_tests_emu_test_twins_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-rpath $(abs_builddir)
+
+emu_test_cppflags = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+emu_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+emu_test_ldadd = cuda_emu/tests/libemu_test.la cuda_emu/libcuda.la $(CMOCKA_LIBS) -ldl
+cuda_emu_tests_test_context_SOURCES = cuda_emu/tests/test_context.c
+cuda_emu_tests_test_context_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_context_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_context_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_memory_SOURCES = cuda_emu/tests/test_memory.c
+cuda_emu_tests_test_memory_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_memory_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_memory_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_stream_SOURCES = cuda_emu/tests/test_stream.c
+cuda_emu_tests_test_stream_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_stream_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_stream_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_ipc_SOURCES = cuda_emu/tests/test_ipc.c
+cuda_emu_tests_test_ipc_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_ipc_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_ipc_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_kernel_SOURCES = cuda_emu/tests/test_kernel.c
+cuda_emu_tests_test_kernel_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_kernel_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_kernel_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_pool_SOURCES = cuda_emu/tests/test_pool.c
+cuda_emu_tests_test_pool_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_pool_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_pool_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_runtime_SOURCES = cuda_emu/tests/test_runtime.c
+cuda_emu_tests_test_runtime_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_runtime_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_runtime_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_runtime_kernel_SOURCES = cuda_emu/tests/test_runtime_kernel.c
+cuda_emu_tests_test_runtime_kernel_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_runtime_kernel_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_runtime_kernel_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_nvml_SOURCES = cuda_emu/tests/test_nvml.c
+cuda_emu_tests_test_nvml_CPPFLAGS = $(emu_test_cppflags)
+cuda_emu_tests_test_nvml_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_nvml_LDADD = $(emu_test_ldadd)
+endif
+
+# What the launcher's test compiles with. EMU_LIBDIR_FROM_BINDIR is how this build installs.
+AM_TESTS_ENVIRONMENT += CUDA_HOME='$(CUDA_HOME)'; export CUDA_HOME; \
+	EMU_CC='$(CC)'; export EMU_CC; NVCC='$(NVCC)'; export NVCC; \
+	EMU_LIBDIR_FROM_BINDIR=`echo '$(bindir)|$(libdir)' | sed -n 's,^\(.*\)/bin|\1/lib$$,../lib/cuda_emu,p'`; \
+	export EMU_LIBDIR_FROM_BINDIR;
+dist_check_SCRIPTS += cuda_emu/tests/launcher.sh
+EXTRA_DIST += cuda_emu/tests/sample.c cuda_emu/tests/sample.cu
+TESTS += cuda_emu/tests/launcher.sh

@@ -23,6 +23,8 @@ static CUresult place(struct rt_variable *variable, unsigned long long id, CUdev
                  : rt_drv.cuMemAlloc(address, variable->size);
     if (result == CUDA_SUCCESS)
         result = rt_drv.cuMemsetD8(*address, 0, variable->size);
+    if (result == CUDA_SUCCESS) /* a memset may return early, and the program writes next */
+        result = rt_drv.cuStreamSynchronize(CU_STREAM_LEGACY);
     if (result == CUDA_SUCCESS) {
         variable->placed[slot].context_id = id;
         variable->placed[slot].address = *address;
