@@ -2,3 +2,4 @@
 include tests/unit/kernels.mk
 include tests/unit/bench.mk
 include tests/unit/plan.mk
+include tests/sim/local.mk

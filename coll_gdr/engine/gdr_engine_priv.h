@@ -30,8 +30,8 @@ void gdr_lane_release(gdr_engine_t *engine, gdr_lane_t *lane, uint64_t last_call
 /* `ordered`: the user will enqueue stream waits. */
 gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t **stream);
 void gdr_stream_release(gdr_stream_t *stream);
-/* The item is reached when all that was enqueued so far is done. wanted: say so when there is
- * nothing more to enqueue for now; urgent: before the next kernel or wait. */
+/* The item is reached when all that was enqueued so far is done. wanted: say so before the next
+ * wait, or when there is nothing more to enqueue for now; urgent: before the next kernel, too. */
 void gdr_stream_expect(gdr_stream_t *stream, gdr_context_t *context, uint32_t item, bool wanted,
                        bool urgent);
 /* Has the device tell how far it is, if somebody wants to know (urgent: and cannot wait). */
@@ -136,6 +136,7 @@ gdr_status_t gdr_issue_held(gdr_context_t *context);
 /* The flag goes to the peer's window: its source word is written by the stream. */
 bool gdr_issue_to_window(const gdr_context_t *context, uint32_t item);
 gdr_status_t gdr_issue_source(gdr_context_t *context, uint32_t item);
+/* The channel's write before this one is over: its source word may be written again. */
 bool gdr_issue_channel_free(const gdr_context_t *context, uint32_t item);
 gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item);
 gdr_status_t gdr_issue_follow(gdr_context_t *context);

@@ -17,7 +17,7 @@ enum { GDR_ITEM_CREDIT = 16 }; /* the kind of an item that is no step */
 /* Items 0 .. nsteps - 1 are the steps, the rest are the credits. */
 typedef struct gdr_item {
     uint8_t kind;     /* gdr_step_kind_t or GDR_ITEM_CREDIT */
-    bool wanted;      /* somebody must learn of its end in the stream */
+    bool wanted;      /* somebody must learn of its end, also where steps follow it in the stream */
     bool urgent;      /* a step other than a WAIT needs its end: at once, not with the next kernel */
     bool last_round;  /* WAIT: no later write of its flag in the segment */
     uint32_t wait;    /* CREDIT: its WAIT step */
@@ -25,7 +25,7 @@ typedef struct gdr_item {
     uint32_t succ;    /* successors[succ ...]: first those that may follow in the stream, */
     uint32_t norder;  /* this many; */
     uint32_t ndone;   /* then those that need the item done */
-    int64_t previous; /* PUT, SIGNAL: round of the channel's write before it in the segment, or -1 */
+    int64_t prior;    /* PUT, SIGNAL: the channel's write before it in the segment, or -1 */
 } gdr_item_t;
 
 typedef struct gdr_program {
@@ -34,7 +34,7 @@ typedef struct gdr_program {
     gdr_item_t *items;
     uint32_t *successors;
     bool *waited;          /* [nflags] the segment has a WAIT of this flag */
-    int64_t *last_written; /* [nchannels] round of the channel's last write, or -1 */
+    int64_t *last_written; /* [nchannels] the channel's last write, or -1 */
 } gdr_program_t;
 
 static inline bool gdr_kind_is_kernel(uint8_t kind)

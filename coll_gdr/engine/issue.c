@@ -133,7 +133,9 @@ bool gdr_issue_to_window(const gdr_context_t *context, uint32_t item)
 
 bool gdr_issue_channel_free(const gdr_context_t *context, uint32_t item)
 {
-    return context->ops[step_of(context, item)->channel].status != GDR_INPROGRESS;
+    int64_t prior = context->program->items[item].prior;
+
+    return prior < 0 || context->items[prior].state == GDR_ITEM_DONE;
 }
 
 gdr_status_t gdr_issue_source(gdr_context_t *context, uint32_t item)
@@ -151,20 +153,23 @@ static bool credit_is_there(const gdr_context_t *context, uint32_t item)
 {
     const gdr_step_t *step = step_of(context, item);
     const gdr_planned_t *planned = context->call->planned;
-    int64_t round = context->program->items[item].previous;
+    const gdr_program_t *program = context->program;
+    int64_t prior = program->items[item].prior;
     uint64_t instance = context->instance, offset;
 
-    if (round < 0) {
+    if (prior < 0) { /* then it was the last one of the context's segment before */
         if (context->segment < planned->plan->layout.depth)
             return true;
-        round = planned->full->last_written[step->channel];
-        if (round < 0)
+        program = planned->full;
+        prior = program->last_written[step->channel];
+        if (prior < 0)
             return true;
-        instance -= planned->plan->full->rounds;
+        instance -= program->sched->rounds;
     }
+    instance += program->sched->steps[prior].round;
     offset = gdr_layout_ctl_credit(layout_of(context), context->index, step->channel);
     return gdr_word_load(gdr_context_engine(context)->page + context->ctl_offset + offset) >=
-           gdr_flag_value(context->call->number, instance + (uint64_t)round);
+           gdr_flag_value(context->call->number, instance);
 }
 
 /* Source word of a host flag or credit: written by the CPU, free since its last op is done. */

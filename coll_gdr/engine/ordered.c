@@ -13,14 +13,16 @@ static gdr_status_t enqueue_wait(gdr_context_t *context, uint32_t item)
 
     if (context->items[item].state != GDR_ITEM_IDLE)
         return GDR_OK;
-    status = gdr_stream_mark(context->stream, true);
+    /* A credit that depends on what is in the stream must not hang on this wait. */
+    status = gdr_stream_mark(context->stream, false);
     if (status == GDR_OK)
         status = context->stream->device->ops->wait_word(context->stream->handle,
                                                          gdr_wait_address(context, item),
                                                          gdr_wait_value(context, item));
     if (status != GDR_OK)
         return status;
-    gdr_stream_expect(context->stream, context, item, true, !ahead);
+    gdr_stream_expect(context->stream, context, item, !ahead || context->program->items[item].wanted,
+                      !ahead);
     gdr_item_enqueued(context, item);
     return GDR_OK;
 }

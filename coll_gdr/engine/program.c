@@ -87,6 +87,7 @@ static void count_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint3
         program->items[from].ndone++;
         program->items[from].urgent |= to < program->sched->nsteps &&
                                        program->items[to].kind != GDR_STEP_WAIT;
+        program->items[from].wanted |= to >= program->sched->nsteps;
     }
 }
 
@@ -112,7 +113,7 @@ static gdr_status_t link_items(gdr_program_t *program)
         item->succ = total;
         cursor[2 * i] = total;
         cursor[2 * i + 1] = total + item->norder;
-        item->wanted = item->ndone > 0 || item->norder == 0;
+        item->wanted |= item->ndone > 0 ? item->kind != GDR_STEP_WAIT : item->norder == 0;
         total += item->norder + item->ndone;
     }
     program->successors = calloc((size_t)total + 1, sizeof(*program->successors));
@@ -136,7 +137,7 @@ static void number_rounds(gdr_program_t *program, int64_t *last_wait)
         gdr_item_t *item = &program->items[i];
 
         item->kind = step->kind;
-        item->previous = -1;
+        item->prior = -1;
         if (step->kind == GDR_STEP_WAIT) {
             if (last_wait[step->flag] >= 0)
                 program->items[last_wait[step->flag]].last_round = false;
@@ -144,8 +145,8 @@ static void number_rounds(gdr_program_t *program, int64_t *last_wait)
             last_wait[step->flag] = i;
             program->waited[step->flag] = true;
         } else if (gdr_kind_is_put(step->kind)) {
-            item->previous = program->last_written[step->channel];
-            program->last_written[step->channel] = step->round;
+            item->prior = program->last_written[step->channel];
+            program->last_written[step->channel] = i;
         }
     }
     for (i = 0; i < sched->ncredits; i++) {

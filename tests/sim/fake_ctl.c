@@ -1,0 +1,49 @@
+/* Control messages: in order between two processes, each with its own delay. */
+#include "tests/sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct parcel {
+    int from, to;
+    size_t bytes;
+    char data[GDR_CTL_MAX];
+} parcel_t;
+
+static void arrive(sim_world_t *world, void *a, void *b)
+{
+    parcel_t *parcel = a;
+
+    (void)b;
+    if (!world->procs[parcel->to].broken && !world->procs[parcel->from].broken &&
+        world->procs[parcel->to].engine != NULL)
+        gdr_engine_deliver(world->procs[parcel->to].engine, parcel->from, parcel->data,
+                           parcel->bytes);
+    free(parcel);
+}
+
+gdr_status_t sim_ctl_send(void *ctx, int proc, const void *message, size_t bytes)
+{
+    sim_proc_t *from = ctx;
+    sim_world_t *world = from->world;
+    uint64_t *last = &world->ctl_last[from->index][proc];
+    uint64_t time = world->now + 1 + sim_random(world, world->options.ctl_delay);
+    parcel_t *parcel;
+
+    if (sim_port_fails(from, "ctl.send"))
+        return GDR_ERR_NET;
+    if (bytes > GDR_CTL_MAX || proc < 0 || proc >= world->options.nprocs) {
+        sim_fail(world, "a control message of %zu bytes to process %d", bytes, proc);
+        return GDR_ERR_INVALID;
+    }
+    parcel = sim_alloc(sizeof(*parcel));
+    parcel->from = from->index;
+    parcel->to = proc;
+    parcel->bytes = bytes;
+    memcpy(parcel->data, message, bytes);
+    if (time <= *last)
+        time = *last + 1;
+    *last = time;
+    sim_at(world, time, arrive, parcel, NULL);
+    return GDR_OK;
+}

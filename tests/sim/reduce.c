@@ -1,0 +1,46 @@
+/* The reference of the fake device: a few types and operations, one operand after the other. */
+#include "tests/sim/sim.h"
+
+#include <string.h>
+
+#define FOLD(type, expr_sum, expr_prod)                                                            \
+    static void fold_##type##_(gdr_op_t op, type *out, const type *in, size_t n)                   \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            type a = out[i], b = in[i];                                                            \
+                                                                                                   \
+            if (op == GDR_OP_SUM)                                                                  \
+                out[i] = (type)(expr_sum);                                                         \
+            else if (op == GDR_OP_PROD)                                                            \
+                out[i] = (type)(expr_prod);                                                        \
+            else if (op == GDR_OP_MAX)                                                             \
+                out[i] = a > b ? a : b;                                                            \
+            else                                                                                   \
+                out[i] = a < b ? a : b;                                                            \
+        }                                                                                          \
+    }
+
+FOLD(float, a + b, a *b)
+FOLD(double, a + b, a *b)
+FOLD(int32_t, (uint32_t)a + (uint32_t)b, (uint32_t)a * (uint32_t)b)
+FOLD(int64_t, (uint64_t)a + (uint64_t)b, (uint64_t)a * (uint64_t)b)
+
+void sim_reduce(const gdr_dev_reduce_t *reduce, void *out)
+{
+    size_t bytes = gdr_type_bytes(reduce->type), n = reduce->bytes / bytes;
+    uint32_t i;
+
+    memcpy(out, (const void *)(uintptr_t)reduce->in[0], reduce->bytes);
+    for (i = 1; i < reduce->nin; i++) {
+        const void *in = (const void *)(uintptr_t)reduce->in[i];
+
+        if (reduce->type == GDR_TYPE_FLOAT32)
+            fold_float_(reduce->op, out, in, n);
+        else if (reduce->type == GDR_TYPE_FLOAT64)
+            fold_double_(reduce->op, out, in, n);
+        else if (reduce->type == GDR_TYPE_INT32)
+            fold_int32_t_(reduce->op, out, in, n);
+        else
+            fold_int64_t_(reduce->op, out, in, n);
+    }
+}
