@@ -16,26 +16,58 @@ typedef struct alignas(16) gdr_unit {
 
 #ifdef __CUDA_ARCH__
 
-template <class T> GDR_INLINE T gdr_get(uint64_t address)
+/* Operands are global memory, which the compiler cannot see from an integer: it would use generic
+ * accesses. Volatile keeps loads and stores in program order, as operands in place need. */
+#define GDR_ACCESS(type, suffix, constraint)                                                       \
+    GDR_INLINE void gdr_get_to(type *value, uint64_t address)                                      \
+    {                                                                                              \
+        asm volatile("ld.global." suffix " %0, [%1];" : "=" constraint(*value) : "l"(address));    \
+    }                                                                                              \
+    GDR_INLINE void gdr_put(uint64_t address, type value)                                          \
+    {                                                                                              \
+        asm volatile("st.global." suffix " [%0], %1;" : : "l"(address), constraint(value));        \
+    }
+GDR_ACCESS(uint16_t, "u8", "h") /* a byte: there is no 8-bit register */
+GDR_ACCESS(uint32_t, "u32", "r")
+GDR_ACCESS(uint64_t, "u64", "l")
+#undef GDR_ACCESS
+
+GDR_INLINE void gdr_get_to(uint8_t *value, uint64_t address)
 {
-    return *reinterpret_cast<const T *>(address);
+    uint16_t wide;
+
+    gdr_get_to(&wide, address);
+    *value = (uint8_t)wide;
 }
 
-template <class T> GDR_INLINE void gdr_put(uint64_t address, T value)
+GDR_INLINE void gdr_put(uint64_t address, uint8_t value)
 {
-    *reinterpret_cast<T *>(address) = value;
+    gdr_put(address, (uint16_t)value);
+}
+
+template <class T> GDR_INLINE T gdr_get(uint64_t address)
+{
+    T value;
+
+    gdr_get_to(&value, address);
+    return value;
 }
 
 GDR_INLINE gdr_unit_t gdr_get_whole(uint64_t address)
 {
-    ulonglong2 v = gdr_get<ulonglong2>(address);
+    gdr_unit_t unit;
 
-    return {{v.x, v.y}};
+    asm volatile("ld.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(unit.word[0]), "=l"(unit.word[1])
+                 : "l"(address));
+    return unit;
 }
 
 GDR_INLINE void gdr_put_whole(uint64_t address, gdr_unit_t unit)
 {
-    gdr_put(address, make_ulonglong2(unit.word[0], unit.word[1]));
+    asm volatile("st.global.v2.u64 [%0], {%1, %2};"
+                 :
+                 : "l"(address), "l"(unit.word[0]), "l"(unit.word[1]));
 }
 
 #else
@@ -95,7 +127,7 @@ template <class T> GDR_INLINE void gdr_put_pieces(uint64_t address, gdr_unit_t u
     memcpy(piece, &unit, sizeof(unit));
     GDR_UNROLL
     for (unsigned i = 0; i < sizeof(gdr_unit_t) / sizeof(T); i++)
-        gdr_put<T>(address + i * sizeof(T), piece[i]);
+        gdr_put(address + i * sizeof(T), piece[i]);
 }
 
 /* Every operand lies on a 16-byte boundary. */
@@ -172,7 +204,7 @@ GDR_INLINE void gdr_store_bytes(gdr_unit_t unit, uint64_t address, uint32_t byte
     GDR_UNROLL
     for (uint32_t i = 0; i < sizeof(gdr_unit_t); i++) {
         if (i < bytes)
-            gdr_put<uint8_t>(address + i, piece[i]);
+            gdr_put(address + i, piece[i]);
     }
 }
 

@@ -41,3 +41,12 @@ libgdr_twins_la_CXXFLAGS = -std=gnu++17 $(GDR_WARN_CXXFLAGS) $(GDR_SAN_CFLAGS) \
 libgdr_twins_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,-z,defs
 libgdr_twins_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) $(LIBTOOLFLAGS) \
 	--mode=link $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(libgdr_twins_la_LDFLAGS) $(LDFLAGS) -o $@
+
+# The table of operations and types in the documentation; tests/unit/kernels/optypes_doc.sh compares.
+check_PROGRAMS += coll_gdr/kernels/optypes_doc
+coll_gdr_kernels_optypes_doc_SOURCES = coll_gdr/kernels/optypes_doc.c
+coll_gdr_kernels_optypes_doc_LDADD = libgdr_kernels.la libgdr_base.la
+EXTRA_DIST += docs/optypes.md
+.PHONY: docs-optypes
+docs-optypes: coll_gdr/kernels/optypes_doc
+	coll_gdr/kernels/optypes_doc > $(srcdir)/docs/optypes.md
