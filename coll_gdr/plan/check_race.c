@@ -44,12 +44,13 @@ typedef struct race {
 
 enum {
     WORDS = 4, /* sources that are followed at once: 64 each */
-    BATCH = WORDS * 64
+    BATCH = WORDS * 64,
+    FIRST_CAPACITY = 256
 };
 
 static void *grow(void *array, uint64_t n, uint64_t *cap, size_t size)
 {
-    uint64_t wanted = *cap != 0 ? 2 * *cap : 256;
+    uint64_t wanted = *cap != 0 ? 2 * *cap : FIRST_CAPACITY;
 
     if (n < *cap)
         return array;
@@ -419,8 +420,12 @@ static gdr_status_t decide_all(race_t *race)
 
 gdr_status_t gdr_check_races(check_t *check)
 {
-    race_t race = {.check = check};
+    race_t race = {.check = check, .reads_cap = FIRST_CAPACITY};
     gdr_status_t status = GDR_OK;
+
+    race.reads = calloc(FIRST_CAPACITY, sizeof(*race.reads));
+    if (race.reads == NULL)
+        return GDR_ERR_NO_MEMORY;
 
     for (int32_t r = 0; r < check->subject->size && status == GDR_OK; r++) {
         status = slot_conflicts(&race, r);

@@ -131,7 +131,7 @@ static gdr_status_t load(value_t *v, const gdr_operand_t *o, uint64_t skip, piec
         return GDR_OK;
     }
     i = find(m, at);
-    if (i == m->n || m->pieces[i].from > at)
+    if (m->pieces == NULL || i == m->n || m->pieces[i].from > at)
         return wrong(v, "reads bytes that were never written");
     *piece = m->pieces[i];
     cut_front(piece, at);

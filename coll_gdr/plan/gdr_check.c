@@ -51,7 +51,7 @@ static gdr_status_t make_side(check_t *check, uint32_t kind)
     int32_t size = check->subject->size;
     size_t writes = check_write(check, size, 0, 0);
 
-    side->sched = calloc((size_t)size, sizeof(*side->sched));
+    side->sched = calloc((size_t)size, sizeof(void *));
     side->first = calloc((size_t)size + 1, sizeof(*side->first));
     side->put = malloc((writes + 1) * sizeof(*side->put));
     side->wait = malloc((writes + 1) * sizeof(*side->wait));
@@ -150,6 +150,8 @@ gdr_status_t gdr_check_plans(const gdr_check_subject_t *subject, gdr_check_resul
     gdr_status_t status;
 
     *result = (gdr_check_result_t){.fault = GDR_CHECK_NONE};
+    if (subject->size < 1 || subject->plans[0] == NULL || subject->plans[0]->last == NULL)
+        return gdr_check_fail(&check, GDR_CHECK_FORM, "no plan");
     check.layout = &subject->plans[0]->layout;
     check.rounds = subject->plans[0]->last->rounds;
     status = gdr_check_form(&check);
@@ -173,7 +175,7 @@ gdr_status_t gdr_check_request(const gdr_plan_request_t *request, gdr_check_resu
                                    .bytes = request->count * request->type_bytes,
                                    .type_bytes = request->type_bytes,
                                    .rank_order = !request->commutative};
-    gdr_plan_t **plans = calloc(request->size > 0 ? (size_t)request->size : 1, sizeof(*plans));
+    gdr_plan_t **plans = calloc(request->size > 0 ? (size_t)request->size : 1, sizeof(void *));
     gdr_status_t status = plans == NULL ? GDR_ERR_NO_MEMORY : GDR_OK;
 
     *result = (gdr_check_result_t){.fault = GDR_CHECK_NONE};

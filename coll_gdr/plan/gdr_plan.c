@@ -20,7 +20,8 @@ enum {
     DEFAULT_MIN_CHUNK = 1 << 10,
     DEFAULT_DEPTH = 4,
     MAX_DEPTH = 1024,
-    CTL_UNIT = 4 * GDR_WORD_BYTES /* a part of the control page has four areas of words */
+    LANE_UNIT = GDR_LANE_PARTS * GDR_SLOT_ALIGN,
+    CTL_UNIT = GDR_LANE_PARTS * 4 * GDR_WORD_BYTES /* a part has four areas of words */
 };
 
 #define MAX_LANE_BYTES (UINT64_C(1) << 40)
@@ -52,11 +53,11 @@ const char *gdr_plan_params_error(const gdr_plan_params_t *p)
         return "the algorithm's name is longer than 31 characters";
     if (!known_algorithm(p->algorithm))
         return "no algorithm of that name";
-    if (p->lane_bytes == 0 || p->lane_bytes % (GDR_LANE_PARTS * GDR_SLOT_ALIGN) != 0)
+    if (p->lane_bytes == 0 || p->lane_bytes % LANE_UNIT != 0)
         return "the lane's size is not a positive multiple of 1024 bytes";
     if (p->lane_bytes > MAX_LANE_BYTES)
         return "the lane is larger than 1 TiB";
-    if (p->ctl_bytes == 0 || p->ctl_bytes % (GDR_LANE_PARTS * CTL_UNIT) != 0)
+    if (p->ctl_bytes == 0 || p->ctl_bytes % CTL_UNIT != 0)
         return "the size of the lane's control words is not a positive multiple of 128 bytes";
     /* Half as many bytes of words in the lane, and something must be left for slots. */
     if (p->ctl_bytes > p->lane_bytes)
@@ -103,12 +104,12 @@ static gdr_status_t segment_elements(const gdr_plan_request_t *r, const gdr_layo
 static gdr_status_t build_segment(const gdr_plan_request_t *request, const gdr_plan_t *plan,
                                   uint64_t elements, gdr_sched_t **sched)
 {
-    gdr_status_t status;
     gdr_build_t build;
 
     gdr_build_init(&build, request->rank, request->size, elements * request->type_bytes);
     if (build.status == GDR_OK) {
-        status = plan->algorithm->build(request, &plan->layout, elements, &build);
+        gdr_status_t status = plan->algorithm->build(request, &plan->layout, elements, &build);
+
         if (build.status == GDR_OK)
             build.status = status;
     }

@@ -54,10 +54,10 @@ const gdr_algorithm_t *const *gdr_plan_algorithms(void);
 typedef struct gdr_plan {
     const gdr_algorithm_t *algorithm;
     gdr_layout_t layout;
-    uint64_t seg_bytes;  /* of every segment but the last */
-    uint64_t nsegments;  /* >= 1 */
-    gdr_sched_t *full;   /* segments 0 .. nsegments - 2; NULL if there is only one */
-    gdr_sched_t *last;   /* the last segment */
+    uint64_t seg_bytes; /* of every segment but the last */
+    uint64_t nsegments; /* >= 1 */
+    gdr_sched_t *full;  /* segments 0 .. nsegments - 2; NULL if there is only one */
+    gdr_sched_t *last;  /* the last segment */
 } gdr_plan_t;
 
 /*

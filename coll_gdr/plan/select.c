@@ -41,17 +41,20 @@ static bool candidate(const gdr_plan_request_t *request, const gdr_algorithm_t *
 gdr_status_t gdr_select(const gdr_plan_request_t *request, gdr_candidate_t *chosen)
 {
     const char *name = request->params->algorithm;
-    bool automatic = strcmp(name, "auto") == 0, found = false;
-    gdr_candidate_t next;
+    bool automatic = strcmp(name, "auto") == 0;
+    gdr_candidate_t next, best = {0};
+    uint64_t least = UINT64_MAX; /* more than any cost */
 
     for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
         if (!automatic && strcmp(name, (*a)->name) != 0)
             continue;
-        if (!candidate(request, *a, &next))
+        if (!candidate(request, *a, &next) || cost(&next, request) >= least)
             continue;
-        if (!found || cost(&next, request) < cost(chosen, request))
-            *chosen = next;
-        found = true;
+        best = next;
+        least = cost(&next, request);
     }
-    return found ? GDR_OK : GDR_ERR_UNSUPPORTED;
+    if (best.algorithm == NULL)
+        return GDR_ERR_UNSUPPORTED;
+    *chosen = best;
+    return GDR_OK;
 }

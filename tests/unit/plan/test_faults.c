@@ -36,7 +36,7 @@ static void make(call_t *call, const char *algorithm, int32_t p, uint64_t count)
 
 static void make_long(call_t *call, const char *algorithm, int32_t p)
 {
-    make(call, algorithm, p, 5 * 64 * (uint64_t)p + 33);
+    make(call, algorithm, p, (uint64_t)p * 5 * 64 + 33);
     assert_int_equal(call->plans[0]->nsegments, 6);
 }
 
