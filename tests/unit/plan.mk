@@ -2,7 +2,7 @@
 if HAVE_CMOCKA
 plan_tests = \
 	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove \
-	tests/unit/plan/test_faults
+	tests/unit/plan/test_faults_order tests/unit/plan/test_faults_form
 check_PROGRAMS += $(plan_tests)
 TESTS += $(plan_tests)
 endif
@@ -19,6 +19,12 @@ tests_unit_plan_test_prove_SOURCES = tests/unit/plan/test_prove.c tests/unit/pla
 tests_unit_plan_test_prove_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_plan_test_prove_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
 
-tests_unit_plan_test_faults_SOURCES = tests/unit/plan/test_faults.c tests/unit/plan/plan_test.h
-tests_unit_plan_test_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_plan_test_faults_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
+tests_unit_plan_test_faults_order_SOURCES = tests/unit/plan/test_faults_order.c \
+	tests/unit/plan/broken_call.c tests/unit/plan/broken_call.h tests/unit/plan/plan_test.h
+tests_unit_plan_test_faults_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_faults_order_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_faults_form_SOURCES = tests/unit/plan/test_faults_form.c \
+	tests/unit/plan/broken_call.c tests/unit/plan/broken_call.h tests/unit/plan/plan_test.h
+tests_unit_plan_test_faults_form_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_faults_form_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
