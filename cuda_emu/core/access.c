@@ -73,3 +73,12 @@ void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, 
     emu_unlock();
     return at;
 }
+
+CUmemAccess_flags emu_access_flags(unsigned access, unsigned readonly, int device)
+{
+    unsigned bit = 1U << device;
+
+    if ((access & bit) != 0)
+        return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return (readonly & bit) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}

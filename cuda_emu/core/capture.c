@@ -92,7 +92,7 @@ static CUresult enter(const char *function, CUstream handle, struct emu_stream *
     return rc != CUDA_SUCCESS ? rc : emu_stream_get(ctx, handle, stream);
 }
 
-static CUresult begin(struct emu_stream *stream, CUstreamCaptureMode mode)
+static CUresult begin_capture(struct emu_stream *stream, CUstreamCaptureMode mode)
 {
     if (stream == stream->ctx->legacy)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -117,14 +117,14 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
         rc = CUDA_ERROR_INVALID_VALUE;
     } else {
         pthread_mutex_lock(&stream->ctx->submit);
-        rc = begin(stream, mode);
+        rc = begin_capture(stream, mode);
         pthread_mutex_unlock(&stream->ctx->submit);
     }
     emu_stream_put(stream);
     return rc;
 }
 
-static CUresult end(struct emu_stream *stream, CUgraph *out)
+static CUresult end_capture(struct emu_stream *stream, CUgraph *out)
 {
     struct emu_graph *graph;
     bool spoiled = stream->capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
@@ -160,7 +160,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph *graph)
         rc = CUDA_ERROR_INVALID_VALUE;
     } else {
         pthread_mutex_lock(&stream->ctx->submit);
-        rc = end(stream, graph);
+        rc = end_capture(stream, graph);
         pthread_mutex_unlock(&stream->ctx->submit);
     }
     emu_stream_put(stream);

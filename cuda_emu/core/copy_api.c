@@ -22,25 +22,35 @@ static CUresult enter_copy(struct emu_copy copy)
     CUresult CUDAAPI symbol(dst_type dst, src_type src, size_t bytes);                             \
     CUresult CUDAAPI symbol(dst_type dst, src_type src, size_t bytes)                              \
     {                                                                                              \
-        return enter_copy((struct emu_copy){.name = #symbol, .dst = (uintptr_t)dst,                \
-                                            .src = (uintptr_t)src, .bytes = bytes,                 \
-                                            .to_device = to, .from_device = from});                \
+        return enter_copy((struct emu_copy){.name = #symbol,                                       \
+                                            .dst = (uintptr_t)dst,                                 \
+                                            .src = (uintptr_t)src,                                 \
+                                            .bytes = bytes,                                        \
+                                            .to_device = to,                                       \
+                                            .from_device = from});                                 \
     }                                                                                              \
     CUresult CUDAAPI symbol##_ptds(dst_type dst, src_type src, size_t bytes);                      \
     CUresult CUDAAPI symbol##_ptds(dst_type dst, src_type src, size_t bytes)                       \
     {                                                                                              \
-        return enter_copy((struct emu_copy){.name = #symbol, .dst = (uintptr_t)dst,                \
-                                            .src = (uintptr_t)src, .bytes = bytes,                 \
+        return enter_copy((struct emu_copy){.name = #symbol,                                       \
+                                            .dst = (uintptr_t)dst,                                 \
+                                            .src = (uintptr_t)src,                                 \
+                                            .bytes = bytes,                                        \
                                             .stream = CU_STREAM_PER_THREAD,                        \
-                                            .to_device = to, .from_device = from});                \
+                                            .to_device = to,                                       \
+                                            .from_device = from});                                 \
     }
 #define ASYNC_FORM(symbol, dst_type, src_type, to, from)                                           \
     CUresult CUDAAPI symbol(dst_type dst, src_type src, size_t bytes, CUstream stream);            \
     CUresult CUDAAPI symbol(dst_type dst, src_type src, size_t bytes, CUstream stream)             \
     {                                                                                              \
-        return enter_copy((struct emu_copy){.name = #symbol, .stream = stream, .async = true,      \
-                                            .dst = (uintptr_t)dst, .src = (uintptr_t)src,          \
-                                            .bytes = bytes, .to_device = to,                       \
+        return enter_copy((struct emu_copy){.name = #symbol,                                       \
+                                            .stream = stream,                                      \
+                                            .async = true,                                         \
+                                            .dst = (uintptr_t)dst,                                 \
+                                            .src = (uintptr_t)src,                                 \
+                                            .bytes = bytes,                                        \
+                                            .to_device = to,                                       \
                                             .from_device = from});                                 \
     }
 
@@ -87,8 +97,12 @@ CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr sr
 CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,
                                    CUcontext src_ctx, size_t bytes, CUstream stream)
 {
-    return peer_copy((struct emu_copy){.name = __func__, .stream = stream, .async = true,
-                                       .dst = dst, .src = src, .bytes = bytes},
+    return peer_copy((struct emu_copy){.name = __func__,
+                                       .stream = stream,
+                                       .async = true,
+                                       .dst = dst,
+                                       .src = src,
+                                       .bytes = bytes},
                      dst_ctx, src_ctx);
 }
 

@@ -15,8 +15,8 @@ uint64_t emu_counted(enum emu_counter which)
     return atomic_load_explicit(&counters[which], memory_order_relaxed);
 }
 
-__attribute__((visibility("default"))) uint32_t
-cuda_emu_counters(struct cuda_emu_counters *out, size_t size)
+__attribute__((visibility("default"))) uint32_t cuda_emu_counters(struct cuda_emu_counters *out,
+                                                                  size_t size)
 {
     const struct cuda_emu_counters now = {
         .htod_bytes = emu_counted(EMU_COUNT_HTOD),

@@ -1,4 +1,5 @@
-/* Contexts: primary and created ones, the stack of each thread, peer access, what dies with them. */
+/* Contexts: primary and created ones, the stack of each thread, peer access, what dies with them.
+ */
 #include "cuda_emu/core/emu.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Devices: what they are called and what they can do. The figures are an H200's where it matters. */
+/* Devices: what they are called and what they can do. The figures are an H200's where it matters.
+ */
 #include "cuda_emu/core/emu.h"
 
 #include <string.h>

@@ -52,8 +52,8 @@ static const void *lookup(const char *name, int version, bool per_thread, bool *
 CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
                                      CUdriverProcAddressQueryResult *status)
 {
-    const cuuint64_t known = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-                             CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const cuuint64_t known =
+        CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     bool too_new;
 
     if (symbol == NULL || pfn == NULL || (flags & ~known) != 0)
@@ -88,7 +88,10 @@ static const struct error_text {
     CUresult code;
     const char *name, *text;
 } errors[] = {
-#define E(code, text) {code, #code, text}
+#define E(code, text)                                                                              \
+    {                                                                                              \
+        code, #code, text                                                                          \
+    }
     E(CUDA_SUCCESS, "no error"),
     E(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
     E(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
@@ -112,8 +115,7 @@ static const struct error_text {
     E(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
     E(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not supported on this OS"),
     E(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-    E(CUDA_ERROR_ILLEGAL_STATE,
-      "the operation cannot be performed in the present state"),
+    E(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state"),
     E(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
     E(CUDA_ERROR_NOT_READY, "device not ready"),
     E(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
@@ -121,8 +123,7 @@ static const struct error_text {
     E(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated"),
     E(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"),
     E(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled"),
-    E(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE,
-      "cannot set while device is active in this process"),
+    E(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "cannot set while device is active in this process"),
     E(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
     E(CUDA_ERROR_ASSERT, "device-side assert triggered"),
     E(CUDA_ERROR_TOO_MANY_PEERS, "peer mapping resources exhausted"),
@@ -145,8 +146,7 @@ static const struct error_text {
     E(CUDA_ERROR_STREAM_CAPTURE_MERGE, "operation would result in a merge of separate capture "
                                        "sequences"),
     E(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began"),
-    E(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
-      "capturing stream has unjoined work"),
+    E(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work"),
     E(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
       "dependency created on uncaptured work in another stream"),
     E(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,

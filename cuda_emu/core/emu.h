@@ -25,24 +25,24 @@
 #include "cuda_emu/include/cuda_emu.h"
 #include "cuda_emu/core/trampoline.h"
 
-#define EMU_PAGE        4096UL
+#define EMU_PAGE 4096UL
 
 /* config.c: the environment, read once */
 struct emu_config {
-    int devices;             /* CUDA_EMU_DEVICES: cards of the node, before CUDA_VISIBLE_DEVICES */
-    size_t memory;           /* CUDA_EMU_MEM: bytes per card */
-    unsigned delay_us;       /* CUDA_EMU_DELAY: longest random delay of a stream operation */
-    uint64_t seed;           /* CUDA_EMU_SEED, mixed with the local rank */
-    bool sync;               /* CUDA_EMU_SYNC: operations that can run do so in the caller */
-    bool verbose;            /* CUDA_EMU_VERBOSE */
-    bool poison;             /* CUDA_EMU_POISON: fill new memory of any size with a pattern */
-    bool flush_remote;       /* CUDA_EMU_FLUSH_REMOTE_WRITES: the device attribute */
-    int writes_ordering;     /* CUDA_EMU_RDMA_WRITES_ORDERING: the device attribute */
-    int driver_version;      /* CUDA_EMU_DRIVER_VERSION: 13000 = 13.0 */
+    int devices;         /* CUDA_EMU_DEVICES: cards of the node, before CUDA_VISIBLE_DEVICES */
+    size_t memory;       /* CUDA_EMU_MEM: bytes per card */
+    unsigned delay_us;   /* CUDA_EMU_DELAY: longest random delay of a stream operation */
+    uint64_t seed;       /* CUDA_EMU_SEED, mixed with the local rank */
+    bool sync;           /* CUDA_EMU_SYNC: operations that can run do so in the caller */
+    bool verbose;        /* CUDA_EMU_VERBOSE */
+    bool poison;         /* CUDA_EMU_POISON: fill new memory of any size with a pattern */
+    bool flush_remote;   /* CUDA_EMU_FLUSH_REMOTE_WRITES: the device attribute */
+    int writes_ordering; /* CUDA_EMU_RDMA_WRITES_ORDERING: the device attribute */
+    int driver_version;  /* CUDA_EMU_DRIVER_VERSION: 13000 = 13.0 */
     int visible[EMU_DEVICE_MAX]; /* ordinal -> card */
     int visible_count;
     bool peer[EMU_DEVICE_MAX][EMU_DEVICE_MAX]; /* CUDA_EMU_PEERS, by card */
-    const char *twins;       /* CUDA_EMU_TWINS; NULL = libgdr_twins.so beside this library */
+    const char *twins; /* CUDA_EMU_TWINS; NULL = libgdr_twins.so beside this library */
     bool valid;
 };
 const struct emu_config *emu_config(void);
@@ -97,16 +97,16 @@ struct emu_ctx {
     bool primary;
     bool alive;
     unsigned flags;
-    unsigned retained;              /* primary: references */
-    unsigned peers;                 /* bit d: access to ordinal d is enabled */
-    _Atomic(CUresult) sticky;       /* 700 and its like: every later call returns it */
+    unsigned retained;        /* primary: references */
+    unsigned peers;           /* bit d: access to ordinal d is enabled */
+    _Atomic(CUresult) sticky; /* 700 and its like: every later call returns it */
     size_t limits[CU_LIMIT_MAX];
     CUfunc_cache cache_config;
-    pthread_mutex_t submit;         /* order between streams, and the list of them */
-    struct emu_stream *streams;     /* legacy and per-thread ones included */
+    pthread_mutex_t submit;     /* order between streams, and the list of them */
+    struct emu_stream *streams; /* legacy and per-thread ones included */
     struct emu_stream *legacy;
     unsigned stream_ordinal;
-    unsigned workers;               /* threads that run streams; `idle` when it falls to 0 */
+    unsigned workers; /* threads that run streams; `idle` when it falls to 0 */
     pthread_cond_t idle;
 };
 
@@ -130,7 +130,7 @@ void emu_callback_begin(void); /* the application's code in a stream: CUDA calls
 void emu_callback_end(void);
 CUresult emu_enter_device(const char *function, CUdevice device);
 CUresult emu_enter_ctx(const char *function, struct emu_ctx **ctx);
-struct emu_ctx *emu_ctx_current(void); /* NULL if none */
+struct emu_ctx *emu_ctx_current(void);                  /* NULL if none */
 void emu_ctx_fail(struct emu_ctx *ctx, CUresult error); /* makes an error sticky */
 /* Calls `visit` for each live context, under emu_lock. */
 void emu_ctx_each(void (*visit)(struct emu_ctx *ctx, void *arg), void *arg);
@@ -156,13 +156,13 @@ struct emu_alloc {
     int device;          /* ordinal of the memory; of the context for host memory */
     struct emu_ctx *ctx; /* NULL: belongs to no context (VMM, pools) */
     uint64_t ctx_id;
-    uint64_t buffer_id;  /* never used twice */
-    void *caller;        /* return address of the API call that made it */
+    uint64_t buffer_id; /* never used twice */
+    void *caller;       /* return address of the API call that made it */
     unsigned flags;
-    unsigned refs;       /* IPC: times opened; DEVICE: 1 once a handle has been given out;
-                            POOL: 1 once its end has been submitted */
-    unsigned access;     /* VMM, pool: bit d: ordinal d may read and write */
-    unsigned readonly;   /* VMM, pool: bit d: ordinal d may read only */
+    unsigned refs;     /* IPC: times opened; DEVICE: 1 once a handle has been given out;
+                          POOL: 1 once its end has been submitted */
+    unsigned access;   /* VMM, pool: bit d: ordinal d may read and write */
+    unsigned readonly; /* VMM, pool: bit d: ordinal d may read only */
     bool sync_memops;
     void *owner;         /* the pool, the physical memory */
     size_t owner_offset; /* VMM: offset in the physical memory */
@@ -183,17 +183,17 @@ bool emu_space_unreserve(uintptr_t base, size_t size);
 bool emu_space_reserved(uintptr_t base, size_t size);
 bool emu_space_back(uintptr_t base, size_t size, int fd, size_t offset); /* maps the alias */
 void emu_space_unback(uintptr_t base, size_t size);
-bool emu_space_visible(uintptr_t address); /* within the window the CPU may not touch */
-void *emu_space_alias(uintptr_t address);  /* where the emulator itself reads and writes it */
+bool emu_space_visible(uintptr_t address);  /* within the window the CPU may not touch */
+void *emu_space_alias(uintptr_t address);   /* where the emulator itself reads and writes it */
 size_t emu_space_offset(uintptr_t address); /* offset in its device's memfd */
 
 /* mem.c */
 uint64_t emu_buffer_id(void);
-void emu_mem_drop_ctx(struct emu_ctx *ctx); /* frees what a dying context owns */
+void emu_mem_drop_ctx(struct emu_ctx *ctx);    /* frees what a dying context owns */
 void emu_mem_release(struct emu_alloc *alloc); /* under emu_lock: gives everything back */
 void emu_mem_poison(const struct emu_alloc *alloc);
 CUresult emu_mem_new(struct emu_alloc *wanted, size_t align); /* device memory; fills base and id */
-void emu_ipc_drop(struct emu_alloc *alloc);   /* an imported range */
+void emu_ipc_drop(struct emu_alloc *alloc);                   /* an imported range */
 void emu_ipc_revoke(struct emu_alloc *alloc); /* handles of an own range end with it */
 void emu_host_drop(struct emu_alloc *alloc);
 
@@ -206,6 +206,8 @@ void emu_host_drop(struct emu_alloc *alloc);
 void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, bool write,
                  enum emu_kind *kind);
 bool emu_kind_is_device(enum emu_kind kind);
+/* What the bits of a mapping or a pool say about one device. */
+CUmemAccess_flags emu_access_flags(unsigned access, unsigned readonly, int device);
 
 /* stream.c: the engine. An operation is a struct that begins with struct emu_op. */
 struct emu_dep {
@@ -246,7 +248,8 @@ struct emu_stream {
     struct emu_stream *next; /* of the context; guarded by ctx->submit */
 };
 /* Allocates an operation of `size` bytes, zeroed; NULL: no memory. */
-void *emu_op_new(size_t size, const char *name, CUresult (*run)(struct emu_op *, struct emu_stream *));
+void *emu_op_new(size_t size, const char *name,
+                 CUresult (*run)(struct emu_op *, struct emu_stream *));
 /* Appends and owns `op` from here on, on errors too. *seq (may be NULL) is its place. */
 CUresult emu_submit(struct emu_stream *stream, struct emu_op *op, uint64_t *seq);
 CUresult emu_op_depend(struct emu_op *op, struct emu_stream *stream, uint64_t seq);
@@ -268,8 +271,8 @@ void emu_stream_ref(struct emu_stream *stream);
 void emu_stream_put(struct emu_stream *stream);
 struct emu_stream *emu_stream_new(struct emu_ctx *ctx, unsigned flags, int priority);
 void emu_stream_close(struct emu_stream *stream); /* no more submissions; ends when drained */
-void emu_ctx_drain(struct emu_ctx *ctx); /* waits for all work submitted so far */
-void emu_ctx_kill_streams(struct emu_ctx *ctx); /* abandons work that has not run */
+void emu_ctx_drain(struct emu_ctx *ctx);          /* waits for all work submitted so far */
+void emu_ctx_kill_streams(struct emu_ctx *ctx);   /* abandons work that has not run */
 uint64_t emu_now_ns(void);
 
 /* capture.c */
@@ -307,8 +310,9 @@ void emu_vmm_drop(struct emu_alloc *alloc);
 void emu_fault_arm(void);
 /* "function (file+0xoffset)" of a code address, from the file's symbol table if it has one. */
 void emu_symbol(const void *pc, char *text, size_t size);
+/* Who really called: `direct`, or where that is the CUDA runtime, whoever called it. */
+void *emu_outer_caller(void *direct);
 
-
-#define EMU_CALLER __builtin_return_address(0)
+#define EMU_CALLER emu_outer_caller(__builtin_return_address(0))
 
 #endif

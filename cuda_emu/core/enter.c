@@ -43,8 +43,8 @@ static CUresult default_error(const char *function)
 static bool read_failure(const char *text, struct failure *failure)
 {
     char nth[16] = "";
-    int error = 0, fields = sscanf(text, "%63[A-Za-z0-9_]:%15[0-9*]:%d", failure->function, nth,
-                                   &error);
+    int error = 0,
+        fields = sscanf(text, "%63[A-Za-z0-9_]:%15[0-9*]:%d", failure->function, nth, &error);
 
     if (fields < 2)
         return false;

@@ -16,7 +16,7 @@ struct emu_event {
     uint64_t ctx_id;
     unsigned flags;
     pthread_mutex_t lock;
-    struct record *record; /* NULL: never recorded, which counts as done */
+    struct record *record;         /* NULL: never recorded, which counts as done */
     struct emu_event_words *words; /* CU_EVENT_INTERPROCESS: shared with other processes */
     int words_fd;
     struct emu_event *next;

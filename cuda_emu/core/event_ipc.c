@@ -62,8 +62,8 @@ void emu_event_words_complete(struct emu_event_words *words, uint64_t number)
 {
     unsigned long long seen = atomic_load(&words->completed);
 
-    while (seen < number && !atomic_compare_exchange_weak(&words->completed, &seen, number))
-        continue;
+    while (seen < number && !atomic_compare_exchange_weak(&words->completed, &seen, number)) {
+    }
 }
 
 bool emu_event_words_done(const struct emu_event *event)

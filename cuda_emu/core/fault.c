@@ -19,8 +19,8 @@ static __thread int inside;
 
 static const char *kind_name(enum emu_kind kind)
 {
-    static const char *const names[] = {"cuMemAlloc",    "cuMemAllocAsync", "cuMemMap",
-                                        "another process", "managed",       "pinned",
+    static const char *const names[] = {"cuMemAlloc",      "cuMemAllocAsync", "cuMemMap",
+                                        "another process", "managed",         "pinned",
                                         "registered"};
 
     return kind <= EMU_REGISTERED ? names[kind] : "unknown";

@@ -17,8 +17,13 @@ void emu_host_drop(struct emu_alloc *alloc)
 static CUresult make(struct emu_ctx *ctx, size_t bytes, enum emu_kind kind, unsigned flags,
                      void *caller, uintptr_t *out)
 {
-    struct emu_alloc wanted = {.size = bytes, .kind = kind, .device = ctx->device, .ctx = ctx,
-                               .ctx_id = ctx->id, .flags = flags, .caller = caller};
+    struct emu_alloc wanted = {.size = bytes,
+                               .kind = kind,
+                               .device = ctx->device,
+                               .ctx = ctx,
+                               .ctx_id = ctx->id,
+                               .flags = flags,
+                               .caller = caller};
     struct emu_alloc *made;
     void *at;
 
@@ -151,8 +156,8 @@ CUresult CUDAAPI cuMemHostRegister(void *address, size_t bytes, unsigned int fla
     struct emu_ctx *ctx;
     CUresult rc = emu_enter_ctx(__func__, &ctx);
     uintptr_t base = (uintptr_t)address;
-    struct emu_alloc wanted = {.base = base, .size = bytes, .kind = EMU_REGISTERED,
-                               .flags = flags, .caller = EMU_CALLER};
+    struct emu_alloc wanted = {
+        .base = base, .size = bytes, .kind = EMU_REGISTERED, .flags = flags, .caller = EMU_CALLER};
 
     if (rc == CUDA_SUCCESS)
         rc = emu_capture_forbids_unsafe(ctx);
@@ -185,8 +190,7 @@ CUresult CUDAAPI cuMemHostUnregister(void *address)
         return rc;
     if (address == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    return drop_at(ctx, (uintptr_t)address, EMU_REGISTERED,
-                   CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    return drop_at(ctx, (uintptr_t)address, EMU_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 /* Under unified addressing a host pointer is its own device pointer. */
@@ -235,8 +239,7 @@ static CUresult managed_hint(const char *function, CUdeviceptr address, size_t b
 
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (bytes == 0 || emu_access(address, bytes, NULL, false, &kind) == NULL ||
-        kind != EMU_MANAGED)
+    if (bytes == 0 || emu_access(address, bytes, NULL, false, &kind) == NULL || kind != EMU_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }

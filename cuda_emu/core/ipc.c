@@ -93,8 +93,7 @@ static int open_exporter(const struct handle *handle)
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && st.st_ino == handle->inode &&
-        pread(fd, &id, sizeof(id), live_word(handle->device_bytes, handle->offset)) ==
-            sizeof(id) &&
+        pread(fd, &id, sizeof(id), live_word(handle->device_bytes, handle->offset)) == sizeof(id) &&
         id == handle->buffer_id)
         return fd;
     close(fd);
@@ -131,8 +130,13 @@ static CUresult map_range(struct emu_ctx *ctx, const struct handle *handle, int 
     size_t bytes = (inner + handle->size + EMU_PAGE - 1) & ~(EMU_PAGE - 1);
     struct handle *copy = malloc(sizeof(*copy));
     uintptr_t at = copy == NULL ? 0 : emu_space_reserve(bytes, 2UL << 20, 0);
-    struct emu_alloc wanted = {.base = at + inner, .size = handle->size, .kind = EMU_IPC,
-                               .ctx = ctx, .ctx_id = ctx->id, .caller = caller, .refs = 1,
+    struct emu_alloc wanted = {.base = at + inner,
+                               .size = handle->size,
+                               .kind = EMU_IPC,
+                               .ctx = ctx,
+                               .ctx_id = ctx->id,
+                               .caller = caller,
+                               .refs = 1,
                                .owner = copy};
 
     if (at == 0)
@@ -188,8 +192,8 @@ static CUresult open_handle(struct emu_ctx *ctx, const struct handle *handle, vo
     return rc;
 }
 
-static CUresult ipc_open(const char *function, CUdeviceptr *out, CUipcMemHandle raw,
-                         unsigned flags, void *caller)
+static CUresult ipc_open(const char *function, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags,
+                         void *caller)
 {
     struct emu_ctx *ctx;
     CUresult rc = emu_enter_ctx(function, &ctx);

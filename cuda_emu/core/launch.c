@@ -119,8 +119,7 @@ static CUresult copy_args(struct launch_op *op, const struct request *r)
 static CUresult submit(struct emu_stream *stream, const struct emu_function *function,
                        const struct request *r)
 {
-    struct launch_op *op =
-        emu_op_new(sizeof(*op) + MAX_ARG_BYTES, "kernel", run_launch);
+    struct launch_op *op = emu_op_new(sizeof(*op) + MAX_ARG_BYTES, "kernel", run_launch);
     CUresult rc;
 
     if (op == NULL)
@@ -158,7 +157,8 @@ static CUresult launch(const char *name, CUfunction handle, const struct request
         return CUDA_ERROR_INVALID_VALUE;
     if (function->twin.run == NULL) {
         emu_say("kernel %s has no twin: no shared object of CUDA_EMU_TWINS exports "
-                "cuda_emu_twin_%s", function->name, function->name);
+                "cuda_emu_twin_%s",
+                function->name, function->name);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     rc = emu_stream_get(ctx, r->stream, &stream);
@@ -208,7 +208,10 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **
     return launch("cuLaunchKernelEx", f,
                   &(struct request){{c->gridDimX, c->gridDimY, c->gridDimZ},
                                     {c->blockDimX, c->blockDimY, c->blockDimZ},
-                                    c->sharedMemBytes, c->hStream, params, extra});
+                                    c->sharedMemBytes,
+                                    c->hStream,
+                                    params,
+                                    extra});
 }
 
 CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *c, CUfunction f, void **params,

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#define ALIGNMENT       512UL
-#define POISON_ALWAYS   (1UL << 20)
-#define POISON          0xb5
+#define ALIGNMENT     512UL
+#define POISON_ALWAYS (1UL << 20)
+#define POISON        0xb5
 
 static atomic_ullong last_buffer_id;
 
@@ -90,8 +90,12 @@ void emu_mem_drop_ctx(struct emu_ctx *ctx)
 
 static CUresult alloc_in(struct emu_ctx *ctx, CUdeviceptr *out, size_t bytes, void *caller)
 {
-    struct emu_alloc wanted = {.size = bytes, .kind = EMU_DEVICE, .device = ctx->device,
-                               .ctx = ctx, .ctx_id = ctx->id, .caller = caller};
+    struct emu_alloc wanted = {.size = bytes,
+                               .kind = EMU_DEVICE,
+                               .device = ctx->device,
+                               .ctx = ctx,
+                               .ctx_id = ctx->id,
+                               .caller = caller};
     CUresult rc = emu_capture_forbids_unsafe(ctx);
 
     if (rc != CUDA_SUCCESS)

@@ -1,6 +1,9 @@
 /* Stream memory operations: wait for a word in memory, write one. */
 #include "cuda_emu/core/emu.h"
 
+typedef _Atomic(uint64_t) word64_t;
+typedef _Atomic(uint32_t) word32_t;
+
 struct memop {
     struct emu_op op;
     uintptr_t address;
@@ -13,8 +16,8 @@ struct memop {
 static uint64_t load(const struct memop *m)
 {
     if (m->wide)
-        return atomic_load_explicit((_Atomic(uint64_t) *)m->word, memory_order_acquire);
-    return atomic_load_explicit((_Atomic(uint32_t) *)m->word, memory_order_acquire);
+        return atomic_load_explicit((word64_t *)m->word, memory_order_acquire);
+    return atomic_load_explicit((word32_t *)m->word, memory_order_acquire);
 }
 
 static bool wait_over(struct emu_op *op)
@@ -51,9 +54,9 @@ static CUresult run_write(struct emu_op *op, struct emu_stream *stream)
     (void)stream;
     atomic_thread_fence(memory_order_seq_cst);
     if (m->wide)
-        atomic_store_explicit((_Atomic(uint64_t) *)m->word, m->value, memory_order_release);
+        atomic_store_explicit((word64_t *)m->word, m->value, memory_order_release);
     else
-        atomic_store_explicit((_Atomic(uint32_t) *)m->word, (uint32_t)m->value,
+        atomic_store_explicit((word32_t *)m->word, (uint32_t)m->value,
                               memory_order_release);
     emu_count(EMU_COUNT_WRITES, 1);
     return CUDA_SUCCESS;

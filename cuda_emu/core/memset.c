@@ -97,20 +97,21 @@ static CUresult enter_set(struct set set)
     CUresult CUDAAPI cuMemsetD##bits##_v2_ptds(CUdeviceptr at, type value, size_t n);              \
     CUresult CUDAAPI cuMemsetD##bits##_v2_ptds(CUdeviceptr at, type value, size_t n)               \
     {                                                                                              \
-        return enter_set((struct set){"cuMemsetD" #bits, at, 0, n, 1, value, bits / 8,             \
-                                      CU_STREAM_PER_THREAD});                                      \
+        return enter_set(                                                                          \
+            (struct set){"cuMemsetD" #bits, at, 0, n, 1, value, bits / 8, CU_STREAM_PER_THREAD});  \
     }                                                                                              \
     CUresult CUDAAPI cuMemsetD##bits##Async(CUdeviceptr at, type value, size_t n, CUstream s)      \
     {                                                                                              \
-        return enter_set((struct set){"cuMemsetD" #bits "Async", at, 0, n, 1, value, bits / 8, s});\
+        return enter_set(                                                                          \
+            (struct set){"cuMemsetD" #bits "Async", at, 0, n, 1, value, bits / 8, s});             \
     }                                                                                              \
     CUresult CUDAAPI cuMemsetD2D##bits##_v2(CUdeviceptr at, size_t pitch, type value,              \
                                             size_t width, size_t height);                          \
     CUresult CUDAAPI cuMemsetD2D##bits##_v2(CUdeviceptr at, size_t pitch, type value,              \
                                             size_t width, size_t height)                           \
     {                                                                                              \
-        return enter_set((struct set){"cuMemsetD2D" #bits, at, pitch, width, height, value,        \
-                                      bits / 8, NULL});                                            \
+        return enter_set(                                                                          \
+            (struct set){"cuMemsetD2D" #bits, at, pitch, width, height, value, bits / 8, NULL});   \
     }                                                                                              \
     CUresult CUDAAPI cuMemsetD2D##bits##Async(CUdeviceptr at, size_t pitch, type value,            \
                                               size_t width, size_t height, CUstream s)             \

@@ -87,10 +87,9 @@ CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *image)
     return rc != CUDA_SUCCESS ? rc : load(ctx, image, EMU_TYPE_MODULE, (void **)module);
 }
 
-CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *image,
-                                   CUjit_option *jit_options, void **jit_values,
-                                   unsigned int jit_count, CUlibraryOption *options,
-                                   void **values, unsigned int count)
+CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *jit_options,
+                                   void **jit_values, unsigned int jit_count,
+                                   CUlibraryOption *options, void **values, unsigned int count)
 {
     CUresult rc = emu_enter(__func__);
 

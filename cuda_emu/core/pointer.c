@@ -152,8 +152,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute 
     emu_lock();
     alloc = emu_space_find(address);
     for (unsigned i = 0; i < count; i++) {
-        if (alloc == NULL ||
-            attribute_of(attributes[i], alloc, address, data[i]) != CUDA_SUCCESS)
+        if (alloc == NULL || attribute_of(attributes[i], alloc, address, data[i]) != CUDA_SUCCESS)
             put_nothing(attributes[i], data[i]);
     }
     emu_unlock();

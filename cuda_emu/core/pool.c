@@ -172,7 +172,8 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute 
     else if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
         pool->threshold = *(const cuuint64_t *)value;
     else if ((attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH ||
-              attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) && *(const cuuint64_t *)value == 0)
+              attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) &&
+             *(const cuuint64_t *)value == 0)
         pool->used_high = pool->used;
     else
         rc = CUDA_ERROR_INVALID_VALUE;
@@ -228,8 +229,7 @@ static void spread_access(const struct emu_pool *pool)
 
 static CUresult check_access(const struct emu_pool *pool, const CUmemAccessDesc *desc)
 {
-    if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        !emu_device_valid(desc->location.id))
+    if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !emu_device_valid(desc->location.id))
         return CUDA_ERROR_INVALID_VALUE;
     if (desc->location.id == pool->device)
         return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? CUDA_SUCCESS
@@ -270,24 +270,24 @@ CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handl
 {
     struct emu_pool *pool;
     CUresult rc = enter_pool(__func__, handle, &pool);
-    unsigned bit;
 
     if (rc != CUDA_SUCCESS)
         return rc;
     if (flags == NULL || location == NULL || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
         !emu_device_valid(location->id))
         return CUDA_ERROR_INVALID_VALUE;
-    bit = 1U << location->id;
-    *flags = pool->access & bit     ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-             : pool->readonly & bit ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = emu_access_flags(pool->access, pool->readonly, location->id);
     return CUDA_SUCCESS;
 }
 
 static CUresult alloc_from(struct emu_pool *pool, size_t bytes, void *caller, CUdeviceptr *out)
 {
-    struct emu_alloc wanted = {.size = bytes, .kind = EMU_POOL, .device = pool->device,
-                               .owner = pool, .caller = caller, .access = pool->access,
+    struct emu_alloc wanted = {.size = bytes,
+                               .kind = EMU_POOL,
+                               .device = pool->device,
+                               .owner = pool,
+                               .caller = caller,
+                               .access = pool->access,
                                .readonly = pool->readonly};
     CUresult rc;
 

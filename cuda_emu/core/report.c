@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /* One write per line, so that the lines of several processes do not mix. */
-__attribute__((format(printf, 3, 0))) static void
-write_line(int fd, const char *prefix, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void write_line(int fd, const char *prefix,
+                                                             const char *format, va_list args)
 {
     char line[1024];
     int used = snprintf(line, sizeof(line), "%s", prefix);
@@ -132,12 +132,13 @@ int emu_unimplemented(const char *name)
 static void report_counters(FILE *file)
 {
     static const char *const names[EMU_COUNTERS] = {
-        "htod bytes",        "dtoh bytes", "host-to-host bytes", "dtod bytes",   "managed bytes",
-        "kernel host bytes", "kernels",    "copies",             "stream waits", "stream writes"};
+        "htod bytes",   "dtoh bytes",    "host-to-host bytes",
+        "dtod bytes",   "managed bytes", "kernel host bytes",
+        "kernels",      "copies",        "stream waits",
+        "stream writes"};
 
     for (int i = 0; i < EMU_COUNTERS; i++)
-        fprintf(file, "%s: %llu\n", names[i],
-                (unsigned long long)emu_counted((enum emu_counter)i));
+        fprintf(file, "%s: %llu\n", names[i], (unsigned long long)emu_counted((enum emu_counter)i));
     for (int i = 0; i < emu_visible_count(); i++)
         fprintf(file, "device %d: %zu bytes in use, %zu at most\n", i, emu_devices[i].used,
                 emu_devices[i].used_high);
@@ -149,8 +150,7 @@ static void report_unimplemented(FILE *file)
         unsigned calls = atomic_load(&unimplemented_calls[i]);
 
         if (calls != 0)
-            fprintf(file, "not emulated: %s, called %u times\n", emu_exports[i].symbol_name,
-                    calls);
+            fprintf(file, "not emulated: %s, called %u times\n", emu_exports[i].symbol_name, calls);
     }
 }
 

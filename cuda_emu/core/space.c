@@ -22,7 +22,7 @@ struct span {
     size_t size;
 };
 
-static uintptr_t visible, alias;
+static uintptr_t window, alias;
 static size_t window_bytes, foreign_bytes;
 static uintptr_t foreign; /* where the part for IPC and VMM begins */
 
@@ -53,7 +53,7 @@ static bool map_windows(size_t bytes)
             munmap(seen, bytes + DEVICE_ALIGN);
         return false;
     }
-    visible = ((uintptr_t)seen + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
+    window = ((uintptr_t)seen + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
     alias = ((uintptr_t)own + DEVICE_ALIGN - 1) & ~(DEVICE_ALIGN - 1);
     window_bytes = bytes;
     return true;
@@ -73,25 +73,25 @@ bool emu_space_init(void)
             return false;
         }
     }
-    foreign = visible + devices;
+    foreign = window + devices;
     for (int i = 0; i < config->visible_count; i++) {
         emu_devices[i].card = config->visible[i];
         emu_devices[i].memfd = -1;
-        emu_devices[i].base = visible + part * (size_t)i;
+        emu_devices[i].base = window + part * (size_t)i;
     }
     return true;
 }
 
 bool emu_space_visible(uintptr_t address)
 {
-    return visible != 0 && address >= visible && address < visible + window_bytes;
+    return window != 0 && address >= window && address < window + window_bytes;
 }
 
 void *emu_space_alias(uintptr_t address)
 {
     if (!emu_space_visible(address))
         return (void *)address;
-    return (void *)(address - visible + alias);
+    return (void *)(address - window + alias);
 }
 
 size_t emu_space_offset(uintptr_t address)
@@ -241,8 +241,8 @@ void emu_space_give(int device, uintptr_t base, size_t size)
 
     d->used -= size;
     if (last > first)
-        fallocate(d->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t)(first - d->base), (off_t)(last - first));
+        fallocate(d->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(first - d->base),
+                  (off_t)(last - first));
 }
 
 /* Index of the first span that begins at or after `address`. */
@@ -276,7 +276,7 @@ static bool span_free(uintptr_t base, size_t size)
 {
     size_t i = span_at(base);
 
-    if (base < foreign || base - visible > window_bytes - size)
+    if (base < foreign || base - window > window_bytes - size)
         return false;
     if (i < span_count && spans[i].base < base + size)
         return false;
@@ -296,7 +296,7 @@ uintptr_t emu_space_reserve(size_t size, size_t align, uintptr_t hint)
             break;
         at = align_up(spans[i].base + spans[i].size, align);
     }
-    if (at > visible + window_bytes || visible + window_bytes - at < size)
+    if (at > window + window_bytes || window + window_bytes - at < size)
         return 0;
     return span_insert(span_at(at), at, size) ? at : 0;
 }

@@ -29,7 +29,8 @@ static void sleep_ns(long ns)
     nanosleep(&pause, NULL);
 }
 
-void *emu_op_new(size_t size, const char *name, CUresult (*run)(struct emu_op *, struct emu_stream *))
+void *emu_op_new(size_t size, const char *name,
+                 CUresult (*run)(struct emu_op *, struct emu_stream *))
 {
     struct emu_op *op = calloc(1, size);
 

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static const void *part(const struct file *file, size_t offset, size_t size)
     return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
 }
 
-static bool symbol_in(const struct file *file, const ElfW(Shdr) *table, const ElfW(Shdr) *names,
+static bool symbol_in(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names,
                       uintptr_t value, char *name, size_t size)
 {
     const ElfW(Sym) *symbols = part(file, table->sh_offset, table->sh_size);
@@ -63,7 +64,7 @@ static bool symbol_in(const struct file *file, const ElfW(Shdr) *table, const El
 static bool find_symbol(const struct file *file, uintptr_t value, char *name, size_t size)
 {
     const ElfW(Ehdr) *header = part(file, 0, sizeof(*header));
-    const ElfW(Shdr) *sections;
+    const ElfW(Shdr) * sections;
 
     if (header == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
@@ -71,7 +72,8 @@ static bool find_symbol(const struct file *file, uintptr_t value, char *name, si
     for (size_t i = 0; sections != NULL && i < header->e_shnum; i++) {
         const ElfW(Shdr) *s = &sections[i];
 
-        if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) && s->sh_link < header->e_shnum &&
+        if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) &&
+            s->sh_link < header->e_shnum &&
             symbol_in(file, s, &sections[s->sh_link], value, name, size))
             return true;
     }
@@ -99,4 +101,32 @@ void emu_symbol(const void *pc, char *text, size_t size)
     base = base == NULL ? info.dli_fname : base + 1;
     snprintf(text, size, "%s (%s+%#lx)", found ? name : "a function without a name", base,
              (uintptr_t)pc - map->l_addr);
+}
+
+#define FRAMES 12
+
+static bool belongs_to_cuda(const void *pc)
+{
+    Dl_info info;
+    const char *base;
+
+    if (dladdr(pc, &info) == 0 || info.dli_fname == NULL)
+        return false;
+    base = strrchr(info.dli_fname, '/');
+    base = base == NULL ? info.dli_fname : base + 1;
+    return strncmp(base, "libcudart", 9) == 0 || strncmp(base, "libcuda.so", 10) == 0;
+}
+
+/* The stack is walked only for callers through the runtime: a direct caller is known already. */
+void *emu_outer_caller(void *direct)
+{
+    void *frames[FRAMES];
+    int count, i = 0;
+
+    if (!belongs_to_cuda(direct))
+        return direct;
+    count = backtrace(frames, FRAMES);
+    while (i < count && belongs_to_cuda(frames[i]))
+        i++;
+    return i < count ? frames[i] : direct;
 }

@@ -77,8 +77,7 @@ static bool prop_valid(const CUmemAllocationProp *prop)
            emu_device_valid(prop->location.id);
 }
 
-CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity,
-                                               const CUmemAllocationProp *prop,
+CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                                CUmemAllocationGranularity_flags option)
 {
     CUresult rc = emu_enter(__func__);
@@ -214,8 +213,13 @@ static CUresult map_locked(uintptr_t at, size_t size, size_t offset, struct phys
                            void *caller)
 {
     struct emu_alloc *next = emu_space_next(at);
-    struct emu_alloc wanted = {.base = at, .size = size, .kind = EMU_VMM, .device = p->device,
-                               .owner = p, .owner_offset = offset, .caller = caller,
+    struct emu_alloc wanted = {.base = at,
+                               .size = size,
+                               .kind = EMU_VMM,
+                               .device = p->device,
+                               .owner = p,
+                               .owner_offset = offset,
+                               .caller = caller,
                                .flags = (unsigned)p->prop.requestedHandleTypes};
 
     if (!emu_space_reserved(at, size) || emu_space_find(at) != NULL ||
@@ -257,8 +261,7 @@ static bool covered(uintptr_t at, size_t size)
     while (at < end) {
         struct emu_alloc *alloc = emu_space_find(at);
 
-        if (alloc == NULL || alloc->kind != EMU_VMM || alloc->base != at ||
-            alloc->size > end - at)
+        if (alloc == NULL || alloc->kind != EMU_VMM || alloc->base != at || alloc->size > end - at)
             return false;
         at += alloc->size;
     }
@@ -345,22 +348,18 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
 {
     CUresult rc = emu_enter(__func__);
     struct emu_alloc *alloc;
-    unsigned bit;
 
     if (rc != CUDA_SUCCESS)
         return rc;
     if (flags == NULL || location == NULL || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
         !emu_device_valid(location->id))
         return CUDA_ERROR_INVALID_VALUE;
-    bit = 1U << location->id;
     emu_lock();
     alloc = emu_space_find(address);
     if (alloc == NULL || (alloc->kind != EMU_VMM && alloc->kind != EMU_POOL))
         rc = CUDA_ERROR_INVALID_VALUE;
     else
-        *flags = alloc->access & bit     ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                 : alloc->readonly & bit ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                         : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        *flags = emu_access_flags(alloc->access, alloc->readonly, location->id);
     emu_unlock();
     return rc;
 }
@@ -469,10 +468,10 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ou
     p->imported = true;
     p->size = trailer.size;
     p->device = visible_ordinal(trailer.card);
-    p->prop = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                    .requestedHandleTypes = type,
-                                    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
-                                                 .id = p->device}};
+    p->prop =
+        (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                              .requestedHandleTypes = type,
+                              .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = p->device}};
     *out = (CUmemGenericAllocationHandle)(uintptr_t)p;
     return CUDA_SUCCESS;
 }
