@@ -16,12 +16,9 @@ static void fill(char *at, const struct memset_op *m)
         memset(at, (int)m->value, m->width);
         return;
     }
-    for (size_t i = 0; i < m->width; i += m->element) {
-        if (m->element == 2)
-            memcpy(at + i, &(uint16_t){(uint16_t)m->value}, 2);
-        else
-            memcpy(at + i, &(uint32_t){m->value}, 4);
-    }
+    /* Little-endian, as the cards are: the low bytes come first. */
+    for (size_t i = 0; i < m->width; i += m->element)
+        memcpy(at + i, &m->value, m->element);
 }
 
 static CUresult run_memset(struct emu_op *op, struct emu_stream *stream)

@@ -110,9 +110,14 @@ static unsigned random_below(struct emu_stream *stream, unsigned limit)
 static void delay(struct emu_stream *stream, const struct emu_op *op)
 {
     const struct emu_config *config = emu_config();
+    unsigned us;
 
-    if (config->delay_us != 0 && !config->sync && !op->no_delay)
-        sleep_ns((long)random_below(stream, config->delay_us) * 1000);
+    if (config->delay_us == 0 || config->sync || op->no_delay)
+        return;
+    us = random_below(stream, config->delay_us);
+    if (emu_tracing())
+        emu_trace("stream %llu delays %s by %u us", (unsigned long long)stream->id, op->name, us);
+    sleep_ns((long)us * 1000);
 }
 
 static void wait_done_or_killed(struct emu_stream *self, struct emu_dep *dep)
