@@ -1,6 +1,6 @@
 # cuda_emu/front.mk: NVML, the CUDA runtime, the launcher, the emulator's own tests
 noinst_HEADERS += cuda_emu/emu_device.h
-EXTRA_DIST += cuda_emu/front_stubs.awk cuda_emu/nvml/functions.list
+EXTRA_DIST += cuda_emu/README.md cuda_emu/front_stubs.awk cuda_emu/nvml/functions.list
 
 # libnvidia-ml.so.1: no libtool version machinery, the soname is the file's name
 emulib_LTLIBRARIES += cuda_emu/libnvidia-ml.la
@@ -81,7 +81,8 @@ cuda_emu/libcudart.so: cuda_emu/libcudart.so.13
 if HAVE_CMOCKA
 emu_tests = cuda_emu/tests/test_context cuda_emu/tests/test_memory cuda_emu/tests/test_stream \
 	cuda_emu/tests/test_ipc cuda_emu/tests/test_kernel cuda_emu/tests/test_pool \
-	cuda_emu/tests/test_runtime cuda_emu/tests/test_runtime_kernel cuda_emu/tests/test_nvml
+	cuda_emu/tests/test_runtime cuda_emu/tests/test_runtime_kernel cuda_emu/tests/test_nvml \
+	cuda_emu/tests/test_emu
 check_PROGRAMS += $(emu_tests)
 TESTS += $(emu_tests)
 
@@ -130,6 +131,10 @@ cuda_emu_tests_test_runtime_kernel_SOURCES = cuda_emu/tests/test_runtime_kernel.
 cuda_emu_tests_test_runtime_kernel_CPPFLAGS = $(emu_test_cppflags)
 cuda_emu_tests_test_runtime_kernel_CFLAGS = $(emu_test_cflags)
 cuda_emu_tests_test_runtime_kernel_LDADD = $(emu_test_ldadd)
+cuda_emu_tests_test_emu_SOURCES = cuda_emu/tests/test_emu.c
+cuda_emu_tests_test_emu_CPPFLAGS = $(emu_test_cppflags) -D_GNU_SOURCE
+cuda_emu_tests_test_emu_CFLAGS = $(emu_test_cflags)
+cuda_emu_tests_test_emu_LDADD = $(emu_test_ldadd)
 cuda_emu_tests_test_nvml_SOURCES = cuda_emu/tests/test_nvml.c
 cuda_emu_tests_test_nvml_CPPFLAGS = $(emu_test_cppflags)
 cuda_emu_tests_test_nvml_CFLAGS = $(emu_test_cflags)
