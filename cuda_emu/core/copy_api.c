@@ -80,9 +80,10 @@ static CUresult peer_copy(struct emu_copy copy, CUcontext dst_ctx, CUcontext src
     emu_ctx_drain((struct emu_ctx *)src_ctx);
     emu_ctx_drain((struct emu_ctx *)dst_ctx);
     rc = enter_copy(copy);
-    if (rc == CUDA_SUCCESS)
-        rc = cuCtxSynchronize();
-    return rc;
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    emu_ctx_drain(emu_ctx_current());
+    return atomic_load(&emu_ctx_current()->sticky);
 }
 
 #undef cuMemcpyPeer

@@ -69,14 +69,22 @@ static bool read_failures(void)
     return true;
 }
 
-/* "cuMemAlloc" names every version of the function. */
+/* Without _v2, _ptsz and the like. */
+static size_t base_length(const char *name)
+{
+    const char *end = strstr(name, "_v");
+
+    if (end == NULL)
+        end = strstr(name, "_pt");
+    return end == NULL ? strlen(name) : (size_t)(end - name);
+}
+
+/* A name means every version of the function. */
 static bool same_function(const char *wanted, const char *function)
 {
-    size_t length = strlen(wanted);
+    size_t length = base_length(wanted);
 
-    return strncmp(wanted, function, length) == 0 &&
-           (function[length] == '\0' || strncmp(function + length, "_v", 2) == 0 ||
-            strncmp(function + length, "_pt", 3) == 0);
+    return length == base_length(function) && strncmp(wanted, function, length) == 0;
 }
 
 static CUresult injected(const char *function)

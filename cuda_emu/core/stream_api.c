@@ -74,10 +74,10 @@ static CUresult enter_any_stream(const char *function, CUstream handle, struct e
     return rc != CUDA_SUCCESS ? rc : emu_stream_get_any(*ctx, handle, stream);
 }
 
-CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
+static CUresult create(const char *function, CUstream *out, unsigned flags, int priority)
 {
     struct emu_ctx *ctx;
-    CUresult rc = emu_enter_ctx(__func__, &ctx);
+    CUresult rc = emu_enter_ctx(function, &ctx);
     struct emu_stream *stream;
 
     if (rc != CUDA_SUCCESS)
@@ -98,7 +98,12 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned int flags, i
 
 CUresult CUDAAPI cuStreamCreate(CUstream *out, unsigned int flags)
 {
-    return cuStreamCreateWithPriority(out, flags, 0);
+    return create(__func__, out, flags, 0);
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
+{
+    return create(__func__, out, flags, priority);
 }
 
 /* Work that was submitted still runs. Needs no current context: the handle knows its own. */
@@ -192,37 +197,45 @@ CUresult CUDAAPI cuStreamGetId(CUstream handle, unsigned long long *id)
 }
 
 /* A stream of any context may be asked. */
+static CUresult owner_of(const char *function, CUstream handle, struct emu_ctx **owner)
+{
+    CUresult rc = emu_enter_ctx(function, owner);
+
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    if (handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+        return CUDA_SUCCESS;
+    if (!emu_handle_is(handle, EMU_TYPE_STREAM))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *owner = ((struct emu_stream *)handle)->ctx;
+    return CUDA_SUCCESS;
+}
+
 #undef cuStreamGetCtx
 CUresult CUDAAPI cuStreamGetCtx(CUstream handle, CUcontext *out);
 CUresult CUDAAPI cuStreamGetCtx(CUstream handle, CUcontext *out)
 {
-    struct emu_ctx *ctx;
-    CUresult rc = emu_enter_ctx(__func__, &ctx);
+    struct emu_ctx *owner;
+    CUresult rc = owner_of(__func__, handle, &owner);
 
     if (rc != CUDA_SUCCESS)
         return rc;
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
-        *out = (CUcontext)ctx;
-        return CUDA_SUCCESS;
-    }
-    if (!emu_handle_is(handle, EMU_TYPE_STREAM))
-        return CUDA_ERROR_INVALID_HANDLE;
-    *out = (CUcontext)((struct emu_stream *)handle)->ctx;
+    *out = (CUcontext)owner;
     return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuStreamGetDevice(CUstream handle, CUdevice *device)
 {
-    CUcontext owner;
-    CUresult rc = cuStreamGetCtx(handle, &owner);
+    struct emu_ctx *owner;
+    CUresult rc = owner_of(__func__, handle, &owner);
 
     if (rc != CUDA_SUCCESS)
         return rc;
     if (device == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *device = ((struct emu_ctx *)owner)->device;
+    *device = owner->device;
     return CUDA_SUCCESS;
 }
 
