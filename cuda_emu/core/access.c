@@ -82,3 +82,11 @@ CUmemAccess_flags emu_access_flags(unsigned access, unsigned readonly, int devic
         return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     return (readonly & bit) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
+
+__attribute__((visibility("default"))) void *cuda_emu_alias(uint64_t address, size_t bytes)
+{
+    enum emu_kind kind;
+    void *at = emu_access((uintptr_t)address, bytes, NULL, true, &kind);
+
+    return at != NULL && emu_kind_is_device(kind) ? at : NULL;
+}

@@ -56,8 +56,7 @@ static CUresult run_write(struct emu_op *op, struct emu_stream *stream)
     if (m->wide)
         atomic_store_explicit((word64_t *)m->word, m->value, memory_order_release);
     else
-        atomic_store_explicit((word32_t *)m->word, (uint32_t)m->value,
-                              memory_order_release);
+        atomic_store_explicit((word32_t *)m->word, (uint32_t)m->value, memory_order_release);
     emu_count(EMU_COUNT_WRITES, 1);
     return CUDA_SUCCESS;
 }

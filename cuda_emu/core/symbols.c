@@ -99,8 +99,10 @@ void emu_symbol(const void *pc, char *text, size_t size)
     }
     base = strrchr(info.dli_fname, '/');
     base = base == NULL ? info.dli_fname : base + 1;
-    snprintf(text, size, "%s (%s+%#lx)", found ? name : "a function without a name", base,
-             (uintptr_t)pc - map->l_addr);
+    if (found)
+        snprintf(text, size, "%s (%s+%#lx)", name, base, (uintptr_t)pc - map->l_addr);
+    else
+        snprintf(text, size, "%s+%#lx", base, (uintptr_t)pc - map->l_addr);
 }
 
 #define FRAMES 12

@@ -32,6 +32,13 @@ struct cuda_emu_counters {
 uint32_t cuda_emu_counters(struct cuda_emu_counters *counters, size_t size);
 typedef uint32_t (*cuda_emu_counters_fn)(struct cuda_emu_counters *counters, size_t size);
 
+/*
+ * Where the emulator itself reads and writes [address, address + bytes) of device memory; NULL if
+ * that is not device memory. For stand-ins of drivers that reach device memory without the CPU,
+ * as nvidia-peermem does for a NIC: a program that copies through it defeats the emulator's purpose.
+ */
+void *cuda_emu_alias(uint64_t address, size_t bytes);
+
 /* Payload bytes that passed through memory the CPU can see. */
 static inline uint64_t cuda_emu_host_bytes(const struct cuda_emu_counters *c)
 {
