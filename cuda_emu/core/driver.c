@@ -84,6 +84,23 @@ CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id)
     return CUDA_ERROR_NOT_FOUND;
 }
 
+/* There is no profiler to start. */
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStart(void)
+{
+    struct emu_ctx *ctx;
+
+    return emu_enter_ctx(__func__, &ctx);
+}
+
+CUresult CUDAAPI cuProfilerStop(void);
+CUresult CUDAAPI cuProfilerStop(void)
+{
+    struct emu_ctx *ctx;
+
+    return emu_enter_ctx(__func__, &ctx);
+}
+
 static const struct error_text {
     CUresult code;
     const char *name, *text;

@@ -98,6 +98,18 @@ CUresult CUDAAPI cuFuncGetModule(CUmodule *module, CUfunction handle)
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    CUresult rc = emu_enter(__func__);
+
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    if (mode == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *mode = CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}
+
 static CUresult occupancy(const char *name, int *blocks, CUfunction handle, int threads,
                           size_t shared)
 {

@@ -35,7 +35,8 @@ typedef uint32_t (*cuda_emu_counters_fn)(struct cuda_emu_counters *counters, siz
 /*
  * Where the emulator itself reads and writes [address, address + bytes) of device memory; NULL if
  * that is not device memory. For stand-ins of drivers that reach device memory without the CPU,
- * as nvidia-peermem does for a NIC: a program that copies through it defeats the emulator's purpose.
+ * as nvidia-peermem does for a NIC: a program that copies through it defeats the emulator's
+ * purpose.
  */
 void *cuda_emu_alias(uint64_t address, size_t bytes);
 
