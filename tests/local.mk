@@ -3,3 +3,4 @@ include tests/unit/kernels.mk
 include tests/unit/bench.mk
 include tests/unit/plan.mk
 include tests/sim/local.mk
+include tests/glue/glue.mk

@@ -11,12 +11,15 @@ typedef struct setting {
 } setting_t;
 
 /*
+ * allocation: the control page comes from posix shared memory, which endpoints that report errors
+ * can write into directly; UCX's own choice, sysv, is emulated there.
  * fences: none is used, but an ucp_worker_fence() of UCX's own must not be a weak one.
  * protocols: the old ones touch device memory with memcpy.
  * posix: without this, shared memory is left out of endpoints that report errors.
  * relaxed ordering: a word could reach the GPU before the data that an earlier RDMA write brought.
  */
 static const setting_t settings[] = {
+    {"ALLOC_PRIO", "md:posix,thp,md:*,mmap,heap", false},
     {"FENCE_MODE", "strong", false},
     {"PROTO_ENABLE", "y", false},
     {"POSIX_ERROR_HANDLING", "y", true},
