@@ -3,10 +3,10 @@
  * visibility, PCI addresses, UUIDs, memory size, all computed from the physical ordinal and the
  * environment, so that separate libraries (and processes) agree without talking to each other.
  *
- *   CUDA_EMU_DEVICES      number of physical devices of this node, 0 ... EMU_DEVICE_MAX
- *   CUDA_EMU_MEM          memory of each device: bytes, or with a suffix K, M, G, T (powers of 1024)
- *   CUDA_VISIBLE_DEVICES  as in CUDA: ordinals or UUID prefixes, order counts, stops at the first
- *                         bad entry; NVML ignores it, as the real one does
+ * - CUDA_EMU_DEVICES: physical devices of this node, 0 to EMU_DEVICE_MAX.
+ * - CUDA_EMU_MEM: memory of each, in bytes or with a suffix K, M, G, T (powers of 1024).
+ * - CUDA_VISIBLE_DEVICES: as in CUDA, ordinals or UUID prefixes; the order counts, the list ends
+ *   at its first bad entry; NVML ignores it, as the real one does.
  *
  * Pure functions of the environment: callable from any thread as long as nobody writes it.
  */
@@ -144,10 +144,9 @@ static inline void emu_device_uuid_string(int ordinal, char *text, size_t size)
     unsigned char u[16];
 
     emu_device_uuid(ordinal, u);
-    snprintf(text, size,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-             u[15]);
+    snprintf(text, size, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+             u[14], u[15]);
 }
 
 /* Physical ordinal named by one entry of CUDA_VISIBLE_DEVICES; -1 = none. */

@@ -18,6 +18,7 @@ cuda_emu/nvml/stubs.c: cuda_emu/nvml/functions.list cuda_emu/front_stubs.awk
 # libcudart.la, so they are linked as what they are: files with a fixed name and soname.
 emu_rt_sources = \
 	cuda_emu/cudart/rt.h cuda_emu/cudart/errors.def cuda_emu/cudart/properties.def \
+	cuda_emu/cudart/driver.def \
 	cuda_emu/cudart/register.h cuda_emu/cudart/driver.c cuda_emu/cudart/error.c \
 	cuda_emu/cudart/context.c cuda_emu/cudart/memory.c cuda_emu/cudart/copy.c \
 	cuda_emu/cudart/stream.c cuda_emu/cudart/device.c cuda_emu/cudart/properties.c \

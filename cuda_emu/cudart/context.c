@@ -194,6 +194,7 @@ cudaError_t cudaGetDeviceCount(int *count)
     return rt_record(status);
 }
 
+/* clang-format off */
 RT_FN_DRIVER(cudaSetDevice, (int device), set_device(device))
 RT_FN_DRIVER(cudaGetDevice, (int *device), get_device(device))
 RT_FN_DRIVER(cudaInitDevice, (int device, unsigned device_flags, unsigned flags),
@@ -202,7 +203,10 @@ RT_FN_DRIVER(cudaDeviceReset, (void), reset())
 RT_FN_DRIVER(cudaSetDeviceFlags, (unsigned flags), set_flags(flags))
 RT_FN(cudaGetDeviceFlags, (unsigned *flags), get_flags(flags))
 RT_FN(cudaDeviceSynchronize, (void), rt_drv.cuCtxSynchronize())
+/* clang-format on */
 #if RT_MAJOR < 13
+/* clang-format off */
 RT_FN(cudaThreadSynchronize, (void), rt_drv.cuCtxSynchronize())
 RT_FN_DRIVER(cudaThreadExit, (void), reset())
+/* clang-format on */
 #endif

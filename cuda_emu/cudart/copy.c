@@ -88,12 +88,12 @@ static cudaError_t copy_rows(struct rt_copy_3d *c, int wait, CUstream stream)
 
     for (size_t z = 0; z < c->extent.depth; z++) {
         for (size_t y = 0; y < c->extent.height && status == cudaSuccess; y++) {
-            char *dst = (char *)c->dst.ptr + c->dst_position.x +
-                        ((c->dst_position.z + z) * c->dst.ysize + c->dst_position.y + y) *
-                            c->dst.pitch;
-            const char *src = (const char *)c->src.ptr + c->src_position.x +
-                              ((c->src_position.z + z) * c->src.ysize + c->src_position.y + y) *
-                                  c->src.pitch;
+            char *dst =
+                (char *)c->dst.ptr + c->dst_position.x +
+                ((c->dst_position.z + z) * c->dst.ysize + c->dst_position.y + y) * c->dst.pitch;
+            const char *src =
+                (const char *)c->src.ptr + c->src_position.x +
+                ((c->src_position.z + z) * c->src.ysize + c->src_position.y + y) * c->src.pitch;
 
             status = wait ? rt_copy(dst, src, c->extent.width, c->kind, stream)
                           : rt_copy_async(dst, src, c->extent.width, c->kind, stream);
@@ -181,6 +181,7 @@ static cudaError_t fill_2d(void *dst, size_t pitch, int value, size_t width, siz
                      (rt_extent_t){width, height, 1}, wait, stream);
 }
 
+/* clang-format off */
 RT_FN_PTDS(cudaMemcpy, (void *dst, const void *src, size_t n, int kind),
            rt_copy(dst, src, n, kind, STREAM))
 RT_FN_PTSZ(cudaMemcpyAsync, (void *dst, const void *src, size_t n, int kind, cudaStream_t stream),
@@ -214,3 +215,4 @@ RT_FN_PTDS(cudaMemset3D, (rt_pitched_t dst, int value, rt_extent_t extent),
 RT_FN_PTSZ(cudaMemset3DAsync,
            (rt_pitched_t dst, int value, rt_extent_t extent, cudaStream_t stream),
            fill_rows(dst, value, extent, 0, stream))
+/* clang-format on */

@@ -9,7 +9,7 @@ enum { CACHE_PREFER_NONE = 0, SHARED_BANK_DEFAULT = 0 };
 static cudaError_t handle_of(int ordinal, CUdevice *device)
 {
     return rt_drv.cuDeviceGet(device, ordinal) == CUDA_SUCCESS ? cudaSuccess
-                                                              : cudaErrorInvalidDevice;
+                                                               : cudaErrorInvalidDevice;
 }
 
 static cudaError_t get_attribute(int *value, int attribute, int ordinal)
@@ -106,8 +106,8 @@ static cudaError_t constant(int *out, int value)
 /* cudaFlushGPUDirectRDMAWrites: target is always the current device (0), scope a driver value */
 static cudaError_t flush_writes(int target, int scope)
 {
-    return (cudaError_t)rt_drv.cuFlushGPUDirectRDMAWrites(
-        (CUflushGPUDirectRDMAWritesTarget)target, (CUflushGPUDirectRDMAWritesScope)scope);
+    return (cudaError_t)rt_drv.cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)target,
+                                                          (CUflushGPUDirectRDMAWritesScope)scope);
 }
 
 static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
@@ -135,6 +135,7 @@ static cudaError_t entry_point(const char *symbol, void **function, unsigned ver
 /* For per-thread default streams the driver is asked for its own per-thread variants. */
 #define PER_THREAD_FLAG CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
 
+/* clang-format off */
 RT_FN_DRIVER(cudaGetDriverEntryPoint,
              (const char *symbol, void **function, unsigned long long flags, int *found),
              entry_point(symbol, function, RT_VERSION, flags, found))
@@ -151,6 +152,7 @@ RT_FN_DRIVER(cudaGetDriverEntryPointByVersion_ptsz,
               int *found),
              entry_point(symbol, function, version,
                          flags == 0 ? (unsigned long long)PER_THREAD_FLAG : flags, found))
+/* clang-format on */
 
 RT_EXPORT cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version)
@@ -182,6 +184,7 @@ static cudaError_t valid_devices(const int *list, int count)
     return count < 0 ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* clang-format off */
 RT_FN_DRIVER(cudaDeviceGetAttribute, (int *value, int attribute, int device),
              get_attribute(value, attribute, device))
 RT_FN_DRIVER(cudaDeviceCanAccessPeer, (int *answer, int device, int peer),
@@ -206,6 +209,7 @@ RT_FN(cudaDeviceSetSharedMemConfig, (int config), config < 0 ? cudaErrorInvalidV
 RT_FN(cudaCtxResetPersistingL2Cache, (void), cudaSuccess)
 RT_FN(cudaProfilerStart, (void), cudaSuccess)
 RT_FN(cudaProfilerStop, (void), cudaSuccess)
+/* clang-format on */
 
 static CUdeviceptr address(const void *pointer)
 {
@@ -224,6 +228,7 @@ static CUmemLocation place(int device)
     return location;
 }
 
+/* clang-format off */
 RT_FN(cudaMemAdvise, (const void *pointer, size_t count, int advice, int device),
       rt_drv.advise(address(pointer), count, (CUmem_advise)advice, place(device)))
 RT_FN_PTSZ(cudaMemPrefetchAsync,
@@ -235,11 +240,14 @@ RT_FN_PTSZ(cudaMemPrefetchAsync_v2,
            (const void *pointer, size_t count, CUmemLocation location, unsigned flags,
             cudaStream_t stream),
            rt_drv.prefetch(address(pointer), count, location, flags, stream))
+/* clang-format on */
 #else
+/* clang-format off */
 RT_FN(cudaMemAdvise, (const void *pointer, size_t count, int advice, CUmemLocation location),
       rt_drv.advise(address(pointer), count, (CUmem_advise)advice, location))
 RT_FN_PTSZ(cudaMemPrefetchAsync,
            (const void *pointer, size_t count, CUmemLocation location, unsigned flags,
             cudaStream_t stream),
            rt_drv.prefetch(address(pointer), count, location, flags, stream))
+/* clang-format on */
 #endif

@@ -40,7 +40,7 @@ static void load(void)
         return;
     }
 #define X(name) find(STRING(name), &rt_drv.name);
-    RT_DRIVER_FUNCTIONS(X)
+#include "driver.def"
 #undef X
     find("cuDeviceGetUuid_v2", &rt_drv.device_uuid);
     find("cuMemAdvise_v2", &rt_drv.advise);

@@ -5,8 +5,8 @@
 
 #define CONFIGURATIONS 16 /* nested <<<>>> that are pushed and not yet popped by one thread */
 #define MAX_THREADS    1024
-#define MAX_RESIDENT   2048 /* threads of a multiprocessor */
-#define MAX_BLOCKS     32   /* blocks of a multiprocessor */
+#define MAX_RESIDENT   2048         /* threads of a multiprocessor */
+#define MAX_BLOCKS     32           /* blocks of a multiprocessor */
 #define MAX_SHARED     (228u << 10) /* shared memory of a multiprocessor, bytes */
 
 struct configuration {
@@ -34,8 +34,8 @@ static __thread unsigned depth;
 
 RT_EXPORT unsigned __cudaPushCallConfiguration(rt_dim3_t grid, rt_dim3_t block, size_t shared,
                                                void *stream);
-RT_EXPORT cudaError_t __cudaPopCallConfiguration(rt_dim3_t *grid, rt_dim3_t *block,
-                                                 size_t *shared, void *stream);
+RT_EXPORT cudaError_t __cudaPopCallConfiguration(rt_dim3_t *grid, rt_dim3_t *block, size_t *shared,
+                                                 void *stream);
 
 unsigned __cudaPushCallConfiguration(rt_dim3_t grid, rt_dim3_t block, size_t shared, void *stream)
 {
@@ -117,8 +117,8 @@ static cudaError_t launch_kernel(struct rt_kernel *kernel, rt_dim3_t grid, rt_di
 
     if (kernel == NULL)
         return cudaErrorInvalidDeviceFunction;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 ||
-        block.z == 0 || (unsigned long long)block.x * block.y * block.z > MAX_THREADS)
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0 ||
+        (unsigned long long)block.x * block.y * block.z > MAX_THREADS)
         return cudaErrorInvalidConfiguration;
     status = driver_function(kernel, &function);
     if (status != cudaSuccess)
@@ -221,6 +221,7 @@ cudaError_t __cudaGetKernel(struct rt_kernel **kernel, const void *stub)
     return kernel_of(kernel, stub);
 }
 
+/* clang-format off */
 RT_FN_PTSZ(__cudaLaunchKernel,
            (struct rt_kernel *kernel, rt_dim3_t grid, rt_dim3_t block, void **arguments,
             size_t shared, cudaStream_t stream),
@@ -256,3 +257,4 @@ RT_FN(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
 RT_FN(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
       (int *blocks, const void *stub, int threads, size_t shared, unsigned flags),
       flags > 1 ? cudaErrorInvalidValue : occupancy(blocks, stub, threads, shared))
+/* clang-format on */

@@ -49,8 +49,7 @@ static cudaError_t allocate(void **pointer, size_t size)
 
 static cudaError_t release(void *pointer)
 {
-    return pointer == NULL ? cudaSuccess
-                           : (cudaError_t)rt_drv.cuMemFree(device_pointer(pointer));
+    return pointer == NULL ? cudaSuccess : (cudaError_t)rt_drv.cuMemFree(device_pointer(pointer));
 }
 
 /* cudaMemAttachGlobal 1, cudaMemAttachHost 2: the driver's values. */
@@ -86,8 +85,8 @@ static cudaError_t allocate_3d(rt_pitched_t *pitched, rt_extent_t extent)
 
     if (pitched == NULL || (extent.depth > 0 && extent.height > SIZE_MAX / extent.depth))
         return cudaErrorInvalidValue;
-    status = allocate_pitch(&pitched->ptr, &pitched->pitch, extent.width,
-                            extent.height * extent.depth);
+    status =
+        allocate_pitch(&pitched->ptr, &pitched->pitch, extent.width, extent.height * extent.depth);
     if (status == cudaSuccess) {
         pitched->xsize = extent.width;
         pitched->ysize = extent.height;
@@ -159,9 +158,9 @@ static cudaError_t pointer_attributes(struct rt_pointer_attributes *out, const v
         found.device = CU_DEVICE_INVALID;
         found.host_pointer = (void *)(uintptr_t)pointer;
     } else {
-        found.type = facts.managed                         ? TYPE_MANAGED
+        found.type = facts.managed                      ? TYPE_MANAGED
                      : facts.type == CU_MEMORYTYPE_HOST ? TYPE_HOST
-                                                           : TYPE_DEVICE;
+                                                        : TYPE_DEVICE;
         found.device = facts.ordinal;
         found.device_pointer = (void *)(uintptr_t)facts.device_address;
         found.host_pointer = found.type == TYPE_DEVICE ? NULL : facts.host_address;
@@ -192,8 +191,7 @@ static cudaError_t release_async(void *pointer, cudaStream_t stream)
                            : (cudaError_t)rt_drv.cuMemFreeAsync(device_pointer(pointer), stream);
 }
 
-static cudaError_t import_pointer(void **pointer, cudaMemPool_t pool,
-                                  CUmemPoolPtrExportData *data)
+static cudaError_t import_pointer(void **pointer, cudaMemPool_t pool, CUmemPoolPtrExportData *data)
 {
     CUdeviceptr address;
     CUresult result;
@@ -249,6 +247,7 @@ static cudaError_t set_device_pool(int ordinal, cudaMemPool_t pool)
     return (cudaError_t)rt_drv.cuDeviceSetMemPool(device, pool);
 }
 
+/* clang-format off */
 RT_FN(cudaMalloc, (void **pointer, size_t size), allocate(pointer, size))
 RT_FN(cudaFree, (void *pointer), release(pointer))
 RT_FN(cudaMallocManaged, (void **pointer, size_t size, unsigned flags),
@@ -318,3 +317,4 @@ RT_FN(cudaIpcCloseMemHandle, (void *pointer), rt_drv.cuIpcCloseMemHandle(device_
 RT_FN(cudaIpcGetEventHandle, (CUipcEventHandle *handle, cudaEvent_t event),
       rt_drv.cuIpcGetEventHandle(handle, event))
 RT_FN(cudaIpcOpenEventHandle, (cudaEvent_t *event, rt_ipc_t handle), ipc_open_event(event, handle))
+/* clang-format on */

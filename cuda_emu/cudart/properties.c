@@ -9,7 +9,7 @@
 #define RESERVED        56
 #define PROPERTIES_SIZE 1008
 #else
-#define ONLY12(...)     X(__VA_ARGS__)
+#define ONLY12(...) X(__VA_ARGS__)
 #define ONLY13(...)
 #define RESERVED        63
 #define PROPERTIES_SIZE 1032
@@ -67,13 +67,17 @@ static cudaError_t get_properties(void *out, size_t size, int ordinal)
 }
 
 #if RT_MAJOR >= 13
+/* clang-format off */
 RT_FN_DRIVER(cudaGetDeviceProperties, (void *out, int device),
              get_properties(out, sizeof(struct rt_properties), device))
+/* clang-format on */
 #else
 /* The plain name is the structure of CUDA 11, which ends earlier; the header maps it to _v2. */
 #define SIZE_11 offsetof(struct rt_properties, hostRegisterSupported)
+/* clang-format off */
 RT_FN_DRIVER(cudaGetDeviceProperties, (void *out, int device),
              get_properties(out, SIZE_11, device))
 RT_FN_DRIVER(cudaGetDeviceProperties_v2, (void *out, int device),
              get_properties(out, sizeof(struct rt_properties), device))
+/* clang-format on */
 #endif

@@ -154,7 +154,8 @@ struct rt_variable *rt_find_variable(const void *shadow)
 
     rt_registry_lock();
     for (variable = variables; variable != NULL; variable = variable->next) {
-        if (variable->shadow == shadow || (variable->managed != NULL && *variable->managed == shadow))
+        if (variable->shadow == shadow ||
+            (variable->managed != NULL && *variable->managed == shadow))
             break;
     }
     rt_registry_unlock();

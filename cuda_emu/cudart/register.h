@@ -28,10 +28,10 @@ struct rt_kernel {
 struct rt_variable {
     struct rt_variable *next;
     struct rt_module *module;
-    const void *shadow;    /* the host variable's address */
+    const void *shadow; /* the host variable's address */
     const char *name;
     size_t size;
-    void **managed;        /* __managed__: where the program keeps its address; else NULL */
+    void **managed; /* __managed__: where the program keeps its address; else NULL */
     struct {
         unsigned long long context_id;
         CUdeviceptr address;

@@ -34,38 +34,6 @@ typedef struct {
 
 /* ---- the driver ---- */
 
-/* Functions of the driver that the runtime calls, under the names that cuda.h gives them. */
-#define RT_DRIVER_FUNCTIONS(X)                                                                     \
-    X(cuInit) X(cuDriverGetVersion) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName)          \
-    X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDeviceCanAccessPeer)                           \
-    X(cuDeviceGetP2PAttribute) X(cuDeviceGetPCIBusId) X(cuDeviceGetByPCIBusId)                     \
-    X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxReset) X(cuDevicePrimaryCtxGetState)           \
-    X(cuDevicePrimaryCtxSetFlags) X(cuDeviceGetDefaultMemPool) X(cuDeviceGetMemPool)               \
-    X(cuDeviceSetMemPool) X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice)                  \
-    X(cuCtxGetFlags) X(cuCtxSynchronize) X(cuCtxGetLimit) X(cuCtxSetLimit)                         \
-    X(cuCtxGetStreamPriorityRange) X(cuCtxEnablePeerAccess) X(cuCtxDisablePeerAccess)              \
-    X(cuFlushGPUDirectRDMAWrites) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemAllocManaged) X(cuMemFree)  \
-    X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemHostRegister) X(cuMemHostUnregister)                 \
-    X(cuMemHostGetDevicePointer) X(cuMemHostGetFlags) X(cuMemcpy) X(cuMemcpyHtoD)                  \
-    X(cuMemcpyDtoH) X(cuMemcpyDtoD) X(cuMemcpyAsync) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync)     \
-    X(cuMemcpyDtoDAsync) X(cuMemcpyPeer) X(cuMemcpyPeerAsync) X(cuMemsetD8) X(cuMemsetD8Async)     \
-    X(cuPointerGetAttributes) X(cuMemRangeGetAttribute) X(cuMemAllocAsync)                         \
-    X(cuMemAllocFromPoolAsync) X(cuMemFreeAsync) X(cuMemPoolCreate) X(cuMemPoolDestroy)            \
-    X(cuMemPoolTrimTo) X(cuMemPoolGetAttribute) X(cuMemPoolSetAttribute) X(cuMemPoolSetAccess)     \
-    X(cuMemPoolGetAccess) X(cuMemPoolExportToShareableHandle)                                      \
-    X(cuMemPoolImportFromShareableHandle) X(cuMemPoolExportPointer) X(cuMemPoolImportPointer)      \
-    X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuIpcGetEventHandle)       \
-    X(cuIpcOpenEventHandle) X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamDestroy)     \
-    X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) X(cuStreamGetFlags)               \
-    X(cuStreamGetPriority) X(cuStreamGetId) X(cuStreamGetCtx) X(cuStreamAddCallback)               \
-    X(cuLaunchHostFunc) X(cuStreamAttachMemAsync) X(cuStreamBeginCapture) X(cuStreamEndCapture)    \
-    X(cuStreamIsCapturing) X(cuThreadExchangeStreamCaptureMode) X(cuStreamCopyAttributes)          \
-    X(cuStreamGetAttribute) X(cuStreamSetAttribute) X(cuGraphDestroy) X(cuEventCreate)             \
-    X(cuEventDestroy) X(cuEventRecord) X(cuEventRecordWithFlags) X(cuEventQuery)                   \
-    X(cuEventSynchronize) X(cuEventElapsedTime) X(cuGetProcAddress) X(cuModuleLoadData)            \
-    X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel) X(cuCtxPushCurrent)                 \
-    X(cuCtxPopCurrent) X(cuCtxGetId) X(cuFuncGetAttribute) X(cuFuncSetAttribute)
-
 /* Functions whose plain name means another signature in the headers of another toolkit. */
 typedef CUresult rt_cu_uuid_t(CUuuid *, CUdevice);
 typedef CUresult rt_cu_advise_t(CUdeviceptr, size_t, CUmem_advise, CUmemLocation);
@@ -74,8 +42,8 @@ typedef CUresult rt_cu_capture_t(CUstream, CUstreamCaptureStatus *, cuuint64_t *
                                  const CUgraphNode **, size_t *);
 
 struct rt_driver {
-#define X(name) __typeof__(&name) name;
-    RT_DRIVER_FUNCTIONS(X)
+#define X(name) __typeof__(&name) name; /* cuda.h maps plain names to versioned ones */
+#include "driver.def"
 #undef X
     rt_cu_uuid_t *device_uuid;
     rt_cu_advise_t *advise;

@@ -29,6 +29,7 @@ static cudaError_t add_callback(cudaStream_t stream, rt_stream_callback_t *callb
         stream, (CUstreamCallback)(void (*)(void))callback, data, flags);
 }
 
+/* clang-format off */
 RT_FN(cudaStreamCreate, (cudaStream_t *stream), rt_drv.cuStreamCreate(stream, 0))
 RT_FN(cudaStreamCreateWithFlags, (cudaStream_t *stream, unsigned flags),
       rt_drv.cuStreamCreate(stream, flags))
@@ -66,6 +67,7 @@ RT_FN_PTSZ(cudaStreamIsCapturing, (cudaStream_t stream, CUstreamCaptureStatus *s
 RT_FN(cudaThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode),
       rt_drv.cuThreadExchangeStreamCaptureMode(mode))
 RT_FN(cudaGraphDestroy, (CUgraph graph), rt_drv.cuGraphDestroy(graph))
+/* clang-format on */
 
 #if RT_MAJOR >= 13
 /* Edge data is what later versions add; edges of a captured chain carry none. */
@@ -78,12 +80,15 @@ static cudaError_t capture_info(cudaStream_t stream, CUstreamCaptureStatus *stat
     return (cudaError_t)rt_drv.capture_info(stream, status, id, graph, nodes, count);
 }
 
+/* clang-format off */
 RT_FN_PTSZ(cudaStreamGetCaptureInfo,
            (cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
             const CUgraphNode **nodes, const void **edges, size_t *count),
            capture_info(stream, status, id, graph, nodes, edges, count))
+/* clang-format on */
 #else
 /* The header maps the plain name to _v2; _ptsz of the plain name is the first, short form. */
+/* clang-format off */
 RT_FN_PTSZ(cudaStreamGetCaptureInfo,
            (cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id),
            rt_drv.capture_info(stream, status, id, NULL, NULL, NULL))
@@ -91,8 +96,10 @@ RT_FN_PTSZ(cudaStreamGetCaptureInfo_v2,
            (cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
             const CUgraphNode **nodes, size_t *count),
            rt_drv.capture_info(stream, status, id, graph, nodes, count))
+/* clang-format on */
 #endif
 
+/* clang-format off */
 RT_FN_PTSZ(cudaStreamCopyAttributes, (cudaStream_t stream, cudaStream_t from),
            rt_drv.cuStreamCopyAttributes(stream, from))
 RT_FN_PTSZ(cudaStreamGetAttribute, (cudaStream_t stream, int attribute, CUstreamAttrValue *value),
@@ -113,7 +120,10 @@ RT_FN(cudaEventQuery, (cudaEvent_t event), rt_drv.cuEventQuery(event))
 RT_FN(cudaEventSynchronize, (cudaEvent_t event), rt_drv.cuEventSynchronize(event))
 RT_FN(cudaEventElapsedTime, (float *ms, cudaEvent_t start, cudaEvent_t end),
       rt_drv.cuEventElapsedTime(ms, start, end))
+/* clang-format on */
 #if RT_MAJOR < 13
+/* clang-format off */
 RT_FN(cudaEventElapsedTime_v2, (float *ms, cudaEvent_t start, cudaEvent_t end),
       rt_drv.cuEventElapsedTime(ms, start, end))
+/* clang-format on */
 #endif

@@ -132,6 +132,7 @@ static cudaError_t copy_from(void *dst, const void *symbol, size_t n, size_t off
     return wait ? rt_copy(dst, src, n, kind, stream) : rt_copy_async(dst, src, n, kind, stream);
 }
 
+/* clang-format off */
 RT_FN(cudaGetSymbolAddress, (void **address, const void *symbol), symbol_address(address, symbol))
 RT_FN(cudaGetSymbolSize, (size_t *size, const void *symbol), symbol_size(size, symbol))
 RT_FN_PTDS(cudaMemcpyToSymbol,
@@ -147,3 +148,4 @@ RT_FN_PTDS(cudaMemcpyFromSymbol,
 RT_FN_PTSZ(cudaMemcpyFromSymbolAsync,
            (void *dst, const void *symbol, size_t n, size_t offset, int kind, cudaStream_t stream),
            copy_from(dst, symbol, n, offset, kind, 0, stream))
+/* clang-format on */

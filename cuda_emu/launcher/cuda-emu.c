@@ -35,7 +35,8 @@ static const char help[] =
     "CUDA_EMU_TWINS names shared objects with the host versions of kernels, colon-separated.\n";
 
 /* One line on stderr, then the end. */
-static void __attribute__((noreturn, format(printf, 2, 3))) fail(int status, const char *format, ...)
+static void __attribute__((noreturn, format(printf, 2, 3)))
+fail(int status, const char *format, ...)
 {
     va_list arguments;
 
@@ -139,11 +140,10 @@ static const struct option {
     int takes_value;
     void (*apply)(const char *value);
 } options[] = {
-    {"--devices", 1, check_devices}, {"--mem", 1, check_mem},
-    {"--delay", 1, check_delay},     {"--seed", 1, check_seed},
-    {"--trace", 1, check_trace},     {"--sync", 0, set_sync},
-    {"--verbose", 0, set_verbose},   {"--print-x", 0, ask_print_x},
-    {"--help", 0, print_help},       {"-h", 0, print_help},
+    {"--devices", 1, check_devices}, {"--mem", 1, check_mem},       {"--delay", 1, check_delay},
+    {"--seed", 1, check_seed},       {"--trace", 1, check_trace},   {"--sync", 0, set_sync},
+    {"--verbose", 0, set_verbose},   {"--print-x", 0, ask_print_x}, {"--help", 0, print_help},
+    {"-h", 0, print_help},
 };
 
 static const struct option *find_option(const char *text, size_t length)
@@ -214,8 +214,7 @@ static void relative_libdir(char *out, size_t size)
     }
     for (const char *c = bin + common; *c != '\0' && used + 4 < size; c++) {
         if (*c == '/') {
-            memcpy(out + used, "../", 3);
-            used += 3;
+            used += (size_t)snprintf(out + used, size - used, "../");
         }
     }
     snprintf(out + used, size - used, "%s", lib + common + 1);
@@ -292,6 +291,5 @@ int main(int argc, char **argv)
         return 0;
     }
     execvp(argv[command], argv + command);
-    fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN, "%s: %s", argv[command],
-         strerror(errno));
+    fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN, "%s: %s", argv[command], strerror(errno));
 }

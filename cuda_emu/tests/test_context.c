@@ -396,13 +396,20 @@ static void test_bad_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),          cmocka_unit_test(test_version),
-        cmocka_unit_test(test_no_device),     cmocka_unit_test(test_visible),
-        cmocka_unit_test(test_without_context), cmocka_unit_test(test_primary),
-        cmocka_unit_test(test_reset),         cmocka_unit_test(test_stack),
-        cmocka_unit_test(test_foreign_handles), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_attributes),    cmocka_unit_test(test_proc_address),
-        cmocka_unit_test(test_unimplemented), cmocka_unit_test(test_bad_environment),
+        cmocka_unit_test(test_init),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_without_context),
+        cmocka_unit_test(test_primary),
+        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_foreign_handles),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_proc_address),
+        cmocka_unit_test(test_unimplemented),
+        cmocka_unit_test(test_bad_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,80 @@ static void test_files(void **state)
     expect_ok(files, NO_ENV);
 }
 
+static void twenty_copies(int fd)
+{
+    CUdeviceptr p;
+    CUstream stream;
+
+    (void)fd;
+    use_device(0);
+    OK(cuMemAlloc(&p, 64));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 20; i++)
+        OK(cuMemcpyDtoDAsync(p, p + 32, 16, stream));
+    OK(cuStreamSynchronize(stream));
+}
+
+static void nothing(int fd)
+{
+    (void)fd;
+}
+
+/* The delays, in microseconds, that the trace of one process tells; the file is removed. */
+static int read_delays(const char *pattern, int *delays, int most)
+{
+    char line[1024];
+    const char *by;
+    int count = 0;
+    glob_t found;
+    FILE *file;
+
+    IS(glob(pattern, 0, NULL, &found), 0);
+    IS(found.gl_pathc, 1);
+    file = fopen(found.gl_pathv[0], "r");
+    CHECK(file != NULL);
+    while (fgets(line, sizeof(line), file) != NULL && count < most) {
+        by = strstr(line, " delays ") != NULL ? strstr(line, " by ") : NULL;
+        if (by != NULL)
+            delays[count++] = (int)strtol(by + 4, NULL, 10);
+    }
+    fclose(file);
+    unlink(found.gl_pathv[0]);
+    globfree(&found);
+    return count;
+}
+
+/* CUDA_EMU_SEED: the same seed delays alike, another one differently; all below the limit. */
+static void seeds(void)
+{
+    static const char *const values[] = {"7", "7", "8"};
+    char directory[] = "/tmp/cuda_emu_test_XXXXXX", name[64];
+    int delays[3][40], counts[3];
+
+    CHECK(mkdtemp(directory) != NULL);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof(name), "%s/trace", directory);
+        setenv("CUDA_EMU_TRACE", name, 1);
+        setenv("CUDA_EMU_SEED", values[i], 1);
+        run_pair(twenty_copies, nothing);
+        snprintf(name, sizeof(name), "%s/trace.*", directory);
+        counts[i] = read_delays(name, delays[i], 40);
+        CHECK(counts[i] >= 20);
+    }
+    CHECK(rmdir(directory) == 0);
+    CHECK(counts[0] == counts[1]);
+    CHECK(memcmp(delays[0], delays[1], 20 * sizeof(int)) == 0);
+    CHECK(memcmp(delays[0], delays[2], 20 * sizeof(int)) != 0);
+    for (int i = 0; i < 20; i++)
+        CHECK(delays[0][i] >= 0 && delays[0][i] <= 2000);
+}
+
+static void test_seeds(void **state)
+{
+    (void)state;
+    expect_ok(seeds, ENV("CUDA_EMU_DELAY=2000"));
+}
+
 /* New device memory holds no zeros by chance. */
 static void poisoned(void)
 {
@@ -167,9 +241,8 @@ static void test_poison(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_counters),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_failures), cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_poison),
     };
 

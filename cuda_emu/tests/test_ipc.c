@@ -303,7 +303,8 @@ static void records_event(int fd)
     char answer;
 
     use_device(0);
-    IS(cuEventCreate(&event, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE); /* wants no timing */
+    IS(cuEventCreate(&event, CU_EVENT_INTERPROCESS),
+       CUDA_ERROR_INVALID_VALUE); /* wants no timing */
     OK(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));
     OK(cuIpcGetEventHandle(&handle, untimed));
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -336,11 +336,10 @@ static void write_by_cpu(void)
 static void memcpy_by_cpu(void)
 {
     CUdeviceptr p;
-    char *bytes = malloc(4096);
+    static unsigned char bytes[4096];
 
     use_device(0);
     OK(cuMemAlloc(&p, 4096));
-    CHECK(bytes != NULL);
     memcpy(bytes, (void *)(uintptr_t)p, 4096);
     sink = bytes[7];
 }
@@ -390,12 +389,12 @@ static void test_own_fault(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocate),       cmocka_unit_test(test_full_device),
-        cmocka_unit_test(test_copies),         cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_buffer_ids),     cmocka_unit_test(test_device_pointer),
+        cmocka_unit_test(test_allocate),        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_copies),          cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_buffer_ids),      cmocka_unit_test(test_device_pointer),
         cmocka_unit_test(test_unknown_pointer), cmocka_unit_test(test_host_memory),
-        cmocka_unit_test(test_managed_memory), cmocka_unit_test(test_pageable_async),
-        cmocka_unit_test(test_faults),         cmocka_unit_test(test_own_fault),
+        cmocka_unit_test(test_managed_memory),  cmocka_unit_test(test_pageable_async),
+        cmocka_unit_test(test_faults),          cmocka_unit_test(test_own_fault),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

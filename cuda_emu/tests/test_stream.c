@@ -59,8 +59,10 @@ static void in_order(void)
     OK(cuMemAlloc(&p, sizeof(out)));
     OK(cuMemAlloc(&q, sizeof(out)));
     for (unsigned i = 0; i < 64; i++) {
+        size_t offset = i * sizeof(out[0]);
+
         OK(cuMemsetD32Async(p, i, 64, stream));
-        OK(cuMemcpyDtoDAsync(q + 4 * i, p + 4 * i, 4, stream));
+        OK(cuMemcpyDtoDAsync(q + offset, p + offset, sizeof(out[0]), stream));
     }
     OK(cuStreamSynchronize(stream));
     OK(cuMemcpyDtoH(out, q, sizeof(out)));
@@ -318,6 +320,7 @@ static void destroy_pending(void)
     gate = new_gate();
     OK(cuMemAlloc(&p, 64));
     OK(cuMemsetD8(p, 0, 64));
+    OK(cuCtxSynchronize()); /* nothing else would order it before a non-blocking stream */
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     hold(gate, stream);
     OK(cuMemsetD8Async(p, 5, 64, stream));
@@ -421,10 +424,10 @@ static void test_delays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_order),   cmocka_unit_test(test_independent),
+        cmocka_unit_test(test_in_order),        cmocka_unit_test(test_independent),
         cmocka_unit_test(test_default_streams), cmocka_unit_test(test_events),
-        cmocka_unit_test(test_host_functions), cmocka_unit_test(test_lifetimes),
-        cmocka_unit_test(test_priorities), cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_host_functions),  cmocka_unit_test(test_lifetimes),
+        cmocka_unit_test(test_priorities),      cmocka_unit_test(test_delays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
