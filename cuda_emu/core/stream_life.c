@@ -89,22 +89,26 @@ void emu_stream_close(struct emu_stream *stream)
 /* A snapshot, so that nobody waits with a lock held. Returns the number; *list is malloc'ed. */
 static size_t snapshot(struct emu_ctx *ctx, struct emu_stream ***list)
 {
-    size_t count = 0, i = 0;
+    size_t count = 0, taken = 0;
 
-    *list = NULL;
     pthread_mutex_lock(&ctx->submit);
     for (struct emu_stream *s = ctx->streams; s != NULL; s = s->next)
         count++;
-    if (count != 0)
-        *list = malloc(count * sizeof(**list));
-    if (*list == NULL)
-        count = 0;
-    for (struct emu_stream *s = ctx->streams; s != NULL && i < count; s = s->next) {
+    *list = calloc(count + 1, sizeof(struct emu_stream *));
+    for (struct emu_stream *s = ctx->streams; s != NULL && *list != NULL; s = s->next) {
         emu_stream_ref(s);
-        (*list)[i++] = s;
+        (*list)[taken++] = s;
     }
     pthread_mutex_unlock(&ctx->submit);
-    return count;
+    return taken;
+}
+
+static void release(struct emu_stream **list, size_t count)
+{
+    /* The analyzer does not count references: each stream of the list has one of its own. */
+    for (size_t i = 0; i < count; i++)
+        emu_stream_put(list[i]); /* NOLINT(clang-analyzer-unix.Malloc) */
+    free(list);
 }
 
 void emu_ctx_drain(struct emu_ctx *ctx)
@@ -112,11 +116,9 @@ void emu_ctx_drain(struct emu_ctx *ctx)
     struct emu_stream **list;
     size_t count = snapshot(ctx, &list);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         emu_stream_wait(list[i], emu_stream_last(list[i]));
-        emu_stream_put(list[i]);
-    }
-    free(list);
+    release(list, count);
 }
 
 static bool ordered(const struct emu_stream *stream, const struct emu_stream *other)
@@ -133,9 +135,8 @@ void emu_stream_wait_ordered(struct emu_stream *stream)
     for (size_t i = 0; i < count; i++) {
         if (ordered(stream, list[i]))
             emu_stream_wait(list[i], emu_stream_last(list[i]));
-        emu_stream_put(list[i]);
     }
-    free(list);
+    release(list, count);
 }
 
 bool emu_stream_done_ordered(struct emu_stream *stream)
@@ -158,11 +159,9 @@ void emu_ctx_kill_streams(struct emu_ctx *ctx)
 
     for (size_t i = 0; i < count; i++)
         atomic_store(&list[i]->killed, true);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         emu_stream_close(list[i]);
-        emu_stream_put(list[i]);
-    }
-    free(list);
+    release(list, count);
     pthread_mutex_lock(&ctx->submit);
     while (ctx->workers != 0)
         pthread_cond_wait(&ctx->idle, &ctx->submit);
