@@ -369,7 +369,7 @@ static void test_faults(void **state)
     expect_fault(read_after_free, NO_ENV, freed_texts);
 }
 
-static int *volatile nowhere;
+static int *volatile nowhere = (int *)4096; /* never mapped */
 
 static void own_fault(void)
 {
