@@ -118,6 +118,7 @@ static void read_config(void)
     config.sync = number("CUDA_EMU_SYNC", 0, 1, 0) != 0;
     config.verbose = number("CUDA_EMU_VERBOSE", 0, 9, 0) != 0;
     config.poison = number("CUDA_EMU_POISON", 0, 1, 0) != 0;
+    config.implicit_sync = number("CUDA_EMU_IMPLICIT_SYNC", 0, 1, 0) != 0;
     config.flush_remote = number("CUDA_EMU_FLUSH_REMOTE_WRITES", 0, 1, 1) != 0;
     config.writes_ordering = (int)number("CUDA_EMU_RDMA_WRITES_ORDERING", 0, 200, 0);
     config.driver_version =

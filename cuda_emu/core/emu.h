@@ -36,6 +36,7 @@ struct emu_config {
     bool sync;           /* CUDA_EMU_SYNC: operations that can run do so in the caller */
     bool verbose;        /* CUDA_EMU_VERBOSE */
     bool poison;         /* CUDA_EMU_POISON: fill new memory of any size with a pattern */
+    bool implicit_sync;  /* CUDA_EMU_IMPLICIT_SYNC: what may synchronise does */
     bool flush_remote;   /* CUDA_EMU_FLUSH_REMOTE_WRITES: the device attribute */
     int writes_ordering; /* CUDA_EMU_RDMA_WRITES_ORDERING: the device attribute */
     int driver_version;  /* CUDA_EMU_DRIVER_VERSION: 13000 = 13.0 */
@@ -272,7 +273,9 @@ void emu_stream_put(struct emu_stream *stream);
 struct emu_stream *emu_stream_new(struct emu_ctx *ctx, unsigned flags, int priority);
 void emu_stream_close(struct emu_stream *stream); /* no more submissions; ends when drained */
 void emu_ctx_drain(struct emu_ctx *ctx);          /* waits for all work submitted so far */
-void emu_ctx_kill_streams(struct emu_ctx *ctx);   /* abandons work that has not run */
+/* CUDA may synchronise in calls that allocate, register or load: with the option they all do. */
+void emu_ctx_implicit_sync(struct emu_ctx *ctx);
+void emu_ctx_kill_streams(struct emu_ctx *ctx); /* abandons work that has not run */
 uint64_t emu_now_ns(void);
 
 /* capture.c */

@@ -29,6 +29,7 @@ static CUresult make(struct emu_ctx *ctx, size_t bytes, enum emu_kind kind, unsi
 
     if (bytes == 0 || bytes > SIZE_MAX - EMU_PAGE)
         return CUDA_ERROR_INVALID_VALUE;
+    emu_ctx_implicit_sync(ctx);
     at = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
@@ -166,6 +167,7 @@ CUresult CUDAAPI cuMemHostRegister(void *address, size_t bytes, unsigned int fla
     if (address == NULL || bytes == 0 || base + bytes < base || (flags & ~known) != 0 ||
         emu_space_visible(base) || !mapped(base, bytes))
         return CUDA_ERROR_INVALID_VALUE;
+    emu_ctx_implicit_sync(ctx);
     wanted.device = ctx->device;
     wanted.ctx = ctx;
     wanted.ctx_id = ctx->id;

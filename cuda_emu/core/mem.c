@@ -102,6 +102,7 @@ static CUresult alloc_in(struct emu_ctx *ctx, CUdeviceptr *out, size_t bytes, vo
         return rc;
     if (out == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
+    emu_ctx_implicit_sync(ctx);
     rc = emu_mem_new(&wanted, ALIGNMENT);
     if (rc != CUDA_SUCCESS)
         return rc;

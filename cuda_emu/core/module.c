@@ -44,6 +44,8 @@ static CUresult load(struct emu_ctx *ctx, const void *image, enum emu_type type,
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_image(image))
         return CUDA_ERROR_INVALID_IMAGE;
+    if (ctx != NULL)
+        emu_ctx_implicit_sync(ctx);
     module = calloc(1, sizeof(*module));
     if (module == NULL || !emu_handle_add(module, type)) {
         free(module);

@@ -121,6 +121,12 @@ void emu_ctx_drain(struct emu_ctx *ctx)
     release(list, count);
 }
 
+void emu_ctx_implicit_sync(struct emu_ctx *ctx)
+{
+    if (emu_config()->implicit_sync)
+        emu_ctx_drain(ctx);
+}
+
 static bool ordered(const struct emu_stream *stream, const struct emu_stream *other)
 {
     return other == stream ||
