@@ -4,3 +4,4 @@ include tests/unit/bench.mk
 include tests/unit/plan.mk
 include tests/sim/local.mk
 include tests/glue/glue.mk
+include tests/gate/local.mk
