@@ -95,7 +95,6 @@ fresh
 shared gdr_ucx.so 'int gdr_ucx_open, gdr_ucx_second;'
 expect fails "gdr_ucx.so must export exactly one symbol"
 fresh
-fresh
 plant coll_gdr/base/gdr_status.c '/* TO''DO: later */'
 expect fails "a marker of unfinished work" text.sh
 fresh
