@@ -243,6 +243,9 @@ CUresult CUDAAPI cuEventQuery(CUevent handle)
         return rc;
     if (!emu_handle_is(handle, EMU_TYPE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
+    rc = emu_capture_forbids_unsafe(event->ctx);
+    if (rc != CUDA_SUCCESS)
+        return rc;
     record = get_record(event);
     if (!emu_event_words_done(event) ||
         (record != NULL && !emu_stream_done(record->stream, record->seq)))
