@@ -59,12 +59,14 @@ static gdr_ucx_tls_t fix_exclusion(const char *tls, char *value)
 
 gdr_ucx_tls_t gdr_ucx_tls_fix(const char *tls, char *value, size_t bytes)
 {
-    if (tls == NULL || *tls == '\0' || has_item(tls, "all") || has_item(tls, "cuda"))
+    if (tls == NULL || *tls == '\0')
         return GDR_UCX_TLS_KEEP;
     if (strlen(tls) + sizeof(",cuda_copy,cuda_ipc") > bytes)
         return GDR_UCX_TLS_TOO_LONG;
     if (*tls == '^')
         return fix_exclusion(tls, value);
+    if (has_item(tls, "all") || has_item(tls, "cuda"))
+        return GDR_UCX_TLS_KEEP;
     if (has_item(tls, "cuda_copy"))
         return has_item(tls, "cuda_ipc") ? GDR_UCX_TLS_KEEP : GDR_UCX_TLS_NO_IPC;
     snprintf(value, bytes, "%s,cuda_copy%s", tls, has_item(tls, "cuda_ipc") ? "" : ",cuda_ipc");

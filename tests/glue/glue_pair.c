@@ -298,6 +298,9 @@ static void peer_dies(rig_t *rig)
     printf("rank 0: %.1f s after the peer's death: operation %s, peer %s\n",
            rig_seconds() - end + 10.0, gdr_status_string(op.status),
            gdr_status_string(rig->ops->peer_status(rig->peer)));
+    if (rig->dev != NULL)
+        printf("rank 0: the device says %s\n",
+               gdr_status_string(rig->dev_ops->stream_status(rig->stream)));
     if (rig->ops->peer_status(rig->peer) != GDR_OK)
         NEED(rig, op.status < GDR_OK, "an operation to a dead peer succeeded");
     rig->ops->release(rig->peer_window);
