@@ -52,21 +52,34 @@ CUresult emu_capture_forbids(struct emu_stream *stream)
     return rc;
 }
 
-/* "Potentially unsafe" calls: forbidden by a global capture of anyone, or by one's own. */
-CUresult emu_capture_forbids_unsafe(struct emu_ctx *ctx)
+/* Under emu_lock. */
+static void spoil_restricting(struct emu_ctx *ctx, void *arg)
+{
+    CUresult *rc = arg;
+
+    pthread_mutex_lock(&ctx->submit);
+    for (struct emu_stream *s = ctx->streams; s != NULL; s = s->next) {
+        if (restricts(s)) {
+            s->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+            *rc = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        }
+    }
+    pthread_mutex_unlock(&ctx->submit);
+}
+
+/*
+ * "Potentially unsafe" calls: forbidden by a global capture of anyone, or by one's own, in whatever
+ * context.
+ */
+CUresult emu_capture_forbids_unsafe(void)
 {
     CUresult rc = CUDA_SUCCESS;
 
     if (atomic_load(&capturing) == 0)
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&ctx->submit);
-    for (struct emu_stream *s = ctx->streams; s != NULL; s = s->next) {
-        if (restricts(s)) {
-            s->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-            rc = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-        }
-    }
-    pthread_mutex_unlock(&ctx->submit);
+    emu_lock();
+    emu_ctx_each(spoil_restricting, &rc);
+    emu_unlock();
     return rc;
 }
 

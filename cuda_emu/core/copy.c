@@ -127,7 +127,7 @@ CUresult emu_copy(struct emu_ctx *ctx, const struct emu_copy *copy)
     if (rc != CUDA_SUCCESS)
         return rc;
     if (!copy->async)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc == CUDA_SUCCESS)
         rc = copy_on(stream, copy);
     emu_stream_put(stream);

@@ -110,7 +110,7 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext handle)
     CUresult rc = named_ctx("cuCtxSynchronize", handle, &ctx);
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     emu_ctx_drain(ctx);

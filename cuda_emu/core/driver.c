@@ -75,9 +75,19 @@ CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, c
     return cuGetProcAddress_v2(symbol, pfn, version, flags, NULL);
 }
 
+static void say_real_runtime(void)
+{
+    emu_say("this program asks for the driver's private tables, as a real CUDA runtime does: it "
+            "cannot run on an emulated driver; compile with -cudart shared and run with cuda-emu");
+}
+
+/* Tables that NVIDIA does not document; the real runtime calls through them without looking. */
 CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
     (void)id;
+    pthread_once(&once, say_real_runtime);
     if (table == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *table = NULL;

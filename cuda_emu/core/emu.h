@@ -279,8 +279,8 @@ void emu_ctx_kill_streams(struct emu_ctx *ctx); /* abandons work that has not ru
 uint64_t emu_now_ns(void);
 
 /* capture.c */
-CUresult emu_capture_forbids(struct emu_stream *stream);  /* synchronising, asking */
-CUresult emu_capture_forbids_unsafe(struct emu_ctx *ctx); /* for calls like cuMemAlloc */
+CUresult emu_capture_forbids(struct emu_stream *stream); /* synchronising, asking */
+CUresult emu_capture_forbids_unsafe(void);               /* for calls like cuMemAlloc */
 /* True: work submitted to this stream now belongs to a graph, or is an error (*rc). */
 bool emu_capture_takes(struct emu_stream *stream, CUresult *rc);
 

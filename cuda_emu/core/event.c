@@ -232,7 +232,10 @@ CUresult CUDAAPI cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned in
     return event_record(__func__, handle, on);
 }
 
-/* Needs no current context: UCX asks its events from threads that have none. */
+/*
+ * Needs no current context: UCX asks its events from threads that have none. Forbidden while
+ * somebody captures, like the other calls that look at what a stream has done.
+ */
 CUresult CUDAAPI cuEventQuery(CUevent handle)
 {
     struct emu_event *event = (struct emu_event *)handle;
@@ -243,7 +246,7 @@ CUresult CUDAAPI cuEventQuery(CUevent handle)
         return rc;
     if (!emu_handle_is(handle, EMU_TYPE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
-    rc = emu_capture_forbids_unsafe(event->ctx);
+    rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     record = get_record(event);
@@ -264,7 +267,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent handle)
     struct record *record;
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     record = get_record(event);

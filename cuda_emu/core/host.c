@@ -57,7 +57,7 @@ static CUresult host_alloc(const char *function, void **out, size_t bytes, unsig
     uintptr_t at;
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     if (out == NULL || (flags & ~known) != 0)
@@ -85,7 +85,7 @@ CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int 
     uintptr_t at;
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     if (out == NULL || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
@@ -121,7 +121,7 @@ CUresult CUDAAPI cuMemFreeHost(void *address)
     CUresult rc = emu_enter_ctx(__func__, &ctx);
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS || address == NULL)
         return rc;
     return drop_at(ctx, (uintptr_t)address, EMU_PINNED, CUDA_ERROR_INVALID_VALUE);
@@ -161,7 +161,7 @@ CUresult CUDAAPI cuMemHostRegister(void *address, size_t bytes, unsigned int fla
         .base = base, .size = bytes, .kind = EMU_REGISTERED, .flags = flags, .caller = EMU_CALLER};
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     if (address == NULL || bytes == 0 || base + bytes < base || (flags & ~known) != 0 ||
@@ -187,7 +187,7 @@ CUresult CUDAAPI cuMemHostUnregister(void *address)
     CUresult rc = emu_enter_ctx(__func__, &ctx);
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     if (address == NULL)

@@ -96,7 +96,7 @@ static CUresult alloc_in(struct emu_ctx *ctx, CUdeviceptr *out, size_t bytes, vo
                                .ctx = ctx,
                                .ctx_id = ctx->id,
                                .caller = caller};
-    CUresult rc = emu_capture_forbids_unsafe(ctx);
+    CUresult rc = emu_capture_forbids_unsafe();
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -171,7 +171,7 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr address)
     CUresult rc = emu_enter_ctx(__func__, &ctx);
 
     if (rc == CUDA_SUCCESS)
-        rc = emu_capture_forbids_unsafe(ctx);
+        rc = emu_capture_forbids_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     if (address == 0)
