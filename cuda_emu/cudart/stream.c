@@ -69,7 +69,6 @@ RT_FN(cudaThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode),
 RT_FN(cudaGraphDestroy, (CUgraph graph), rt_drv.cuGraphDestroy(graph))
 /* clang-format on */
 
-#if RT_MAJOR >= 13
 /* Edge data is what later versions add; edges of a captured chain carry none. */
 static cudaError_t capture_info(cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                 CUgraph *graph, const CUgraphNode **nodes, const void **edges,
@@ -80,6 +79,7 @@ static cudaError_t capture_info(cudaStream_t stream, CUstreamCaptureStatus *stat
     return (cudaError_t)rt_drv.capture_info(stream, status, id, graph, nodes, count);
 }
 
+#if RT_MAJOR >= 13
 /* clang-format off */
 RT_FN_PTSZ(cudaStreamGetCaptureInfo,
            (cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
@@ -96,6 +96,10 @@ RT_FN_PTSZ(cudaStreamGetCaptureInfo_v2,
            (cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
             const CUgraphNode **nodes, size_t *count),
            rt_drv.capture_info(stream, status, id, graph, nodes, count))
+RT_FN_PTSZ(cudaStreamGetCaptureInfo_v3,
+           (cudaStream_t stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+            const CUgraphNode **nodes, const void **edges, size_t *count),
+           capture_info(stream, status, id, graph, nodes, edges, count))
 /* clang-format on */
 #endif
 

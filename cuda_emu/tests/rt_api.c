@@ -31,6 +31,10 @@ void rt_open(int major)
     find(library, node, "cudaGetErrorString", &rt.cudaGetErrorString);
     find(library, node, major < 13 ? "cudaGetDeviceProperties_v2" : "cudaGetDeviceProperties",
          &rt.properties);
+    if (major < 13)
+        find(library, node, "cudaMemPrefetchAsync", &rt.prefetch_12);
+    else
+        find(library, node, "cudaMemPrefetchAsync", &rt.prefetch_13);
     find(library, node, "__cudaRegisterFatBinary", &rt.__cudaRegisterFatBinary);
     find(library, node, "__cudaRegisterFatBinaryEnd", &rt.__cudaRegisterFatBinaryEnd);
     find(library, node, "__cudaUnregisterFatBinary", &rt.__cudaUnregisterFatBinary);

@@ -71,6 +71,10 @@ struct rt_ipc {
     X(cudaMemcpyFromSymbol, (void *, const void *, size_t, size_t, int))                           \
     X(cudaGetDriverEntryPointByVersion,                                                            \
       (const char *, void **, unsigned, unsigned long long, int *))                                \
+    X(cudaStreamBeginCapture, (CUstream, int))                                                     \
+    X(cudaStreamEndCapture, (CUstream, void **))                                                   \
+    X(cudaStreamIsCapturing, (CUstream, int *))                                                    \
+    X(cudaGraphDestroy, (void *))                                                                  \
     X(cudaGraphLaunch, (void *, CUstream))                                                         \
     X(__cudaPushCallConfiguration, (struct rt_dim3, struct rt_dim3, size_t, void *))               \
     X(__cudaPopCallConfiguration, (struct rt_dim3 *, struct rt_dim3 *, size_t *, void *))
@@ -84,6 +88,8 @@ struct rt_api {
     const char *(*cudaGetErrorName)(int);
     const char *(*cudaGetErrorString)(int);
     int (*properties)(void *, int); /* cudaGetDeviceProperties as the major's header names it */
+    int (*prefetch_12)(const void *, size_t, int, CUstream); /* cudaMemPrefetchAsync of a major */
+    int (*prefetch_13)(const void *, size_t, CUmemLocation, unsigned, CUstream);
     void **(*__cudaRegisterFatBinary)(void *);
     void (*__cudaRegisterFatBinaryEnd)(void **);
     void (*__cudaUnregisterFatBinary)(void **);

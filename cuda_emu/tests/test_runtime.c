@@ -346,9 +346,58 @@ static void streams(void)
     IS(rt.cudaStreamSynchronize(blocking), 400);
 }
 
+/* cudaStreamBeginCapture: what follows is recorded, not run. */
+static void capture(void)
+{
+    CUstream stream;
+    void *graph = NULL, *p;
+    int status;
+    char byte;
+
+    rt_open(major);
+    OK(rt.cudaMalloc(&p, 64));
+    OK(rt.cudaMemset(p, 1, 64));
+    OK(rt.cudaStreamCreateWithFlags(&stream, 1));
+    OK(rt.cudaStreamBeginCapture(stream, 1)); /* thread local */
+    OK(rt.cudaStreamIsCapturing(stream, &status));
+    IS(status, 1);
+    OK(rt.cudaMemsetAsync(p, 2, 64, stream));
+    OK(rt.cudaStreamEndCapture(stream, &graph));
+    CHECK(graph != NULL);
+    OK(rt.cudaGraphDestroy(graph));
+    OK(rt.cudaMemcpy(&byte, p, 1, DEVICE_TO_HOST));
+    IS(byte, 1);
+}
+
+/* cudaMemPrefetchAsync: a device ordinal in 12, a location in 13; -1 and type 2 are the host. */
+static void prefetch(void)
+{
+    CUmemLocation device = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    void *p;
+    int *words;
+
+    rt_open(major);
+    OK(rt.cudaMallocManaged(&p, 4096, 1));
+    words = p;
+    words[7] = 3;
+    if (major < 13) {
+        OK(rt.prefetch_12(p, 4096, 0, NULL));
+        OK(rt.prefetch_12(p, 4096, -1, NULL));
+        IS(rt.prefetch_12(p, 4096, 55, NULL), 101);
+    } else {
+        OK(rt.prefetch_13(p, 4096, device, 0, NULL));
+        device.id = 55;
+        IS(rt.prefetch_13(p, 4096, device, 0, NULL), 101);
+    }
+    OK(rt.cudaDeviceSynchronize());
+    IS(words[7], 3);
+}
+
 static void test_streams(void **state)
 {
     (void)state;
+    both(capture, NO_ENV);
+    both(prefetch, NO_ENV);
     both(streams, ENV("CUDA_EMU_DEVICES=2"));
 }
 
