@@ -246,26 +246,48 @@ static CUresult managed_hint(const char *function, CUdeviceptr address, size_t b
     return CUDA_SUCCESS;
 }
 
+static CUresult check_device(CUdevice device)
+{
+    return device == CU_DEVICE_CPU || emu_device_valid(device) ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult check_location(CUmemLocation location)
+{
+    switch (location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        return emu_device_valid(location.id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
 /* Hints change nothing here: managed memory is where both sides reach it. */
 CUresult CUDAAPI cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
                                        unsigned int flags, CUstream stream);
 CUresult CUDAAPI cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
                                        unsigned int flags, CUstream stream)
 {
-    (void)location;
+    CUresult rc = managed_hint("cuMemPrefetchAsync", address, bytes);
+
     (void)stream;
-    return flags != 0 ? CUDA_ERROR_INVALID_VALUE
-                      : managed_hint("cuMemPrefetchAsync", address, bytes);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    return flags != 0 ? CUDA_ERROR_INVALID_VALUE : check_location(location);
 }
 
 #undef cuMemPrefetchAsync
 CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice to, CUstream on);
 CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice to, CUstream on)
 {
+    CUresult rc = managed_hint("cuMemPrefetchAsync", address, bytes);
+
     (void)on;
-    return to != CU_DEVICE_CPU && !emu_device_valid(to)
-               ? CUDA_ERROR_INVALID_DEVICE
-               : managed_hint("cuMemPrefetchAsync", address, bytes);
+    return rc != CUDA_SUCCESS ? rc : check_device(to);
 }
 
 CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
@@ -273,16 +295,24 @@ CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise 
 CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
                                 CUmemLocation location)
 {
-    (void)advice;
-    (void)location;
-    return managed_hint("cuMemAdvise", address, bytes);
+    CUresult rc = managed_hint("cuMemAdvise", address, bytes);
+
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    /* These two are about the memory alone; the location is not looked at. */
+    if (advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY)
+        return CUDA_SUCCESS;
+    return check_location(location);
 }
 
 #undef cuMemAdvise
 CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice on);
 CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice on)
 {
-    (void)advice;
-    (void)on;
-    return managed_hint("cuMemAdvise", address, bytes);
+    CUresult rc = managed_hint("cuMemAdvise", address, bytes);
+
+    if (rc != CUDA_SUCCESS || advice == CU_MEM_ADVISE_SET_READ_MOSTLY ||
+        advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY)
+        return rc;
+    return check_device(on);
 }
