@@ -5,3 +5,4 @@ include tests/unit/plan.mk
 include tests/sim/local.mk
 include tests/glue/glue.mk
 include tests/gate/local.mk
+include tests/mpi/local.mk

@@ -77,7 +77,7 @@ static const char *parse_size(const char *text, uint64_t low, uint64_t high, uin
     number = strtoull(text, &end, 10);
     shift = unit_shift(end);
     if (shift < 0)
-        return "not a number of bytes (digits, then nothing, k, m or g)";
+        return "not a number (digits, then nothing, k, m or g)";
     if (errno == ERANGE || number > UINT64_MAX >> shift || number << shift > high)
         return "too large";
     if (number << shift < low)
@@ -256,7 +256,7 @@ int gdr_params_register(gdr_params_t *params)
 
     gdr_engine_config_init(&params->engine);
     take_modes(params);
-    take_size("window_size", raw.window_size, UINT64_C(1) << 20, UINT64_C(1) << 34, "64m",
+    take_size("window_size", raw.window_size, UINT64_C(1) << 22, UINT64_C(1) << 34, "64m",
               &params->engine.window_bytes);
     take_size("chunk_size", raw.chunk_size, 0, UINT64_C(1) << 34, "0",
               &params->engine.plan.chunk_size);

@@ -76,10 +76,9 @@ static void one(uint64_t count, const float *send, float *recv)
             "%llu bytes put, the schedule has %llu",
             (unsigned long long)(after.put_bytes - before.put_bytes),
             (unsigned long long)expected.put_bytes);
-    t_check(after.kernels - before.kernels == expected.kernels,
-            "%llu kernels, the schedule has %llu",
-            (unsigned long long)(after.kernels - before.kernels),
-            (unsigned long long)expected.kernels);
+    t_check(
+        after.kernels - before.kernels == expected.kernels, "%llu kernels, the schedule has %llu",
+        (unsigned long long)(after.kernels - before.kernels), (unsigned long long)expected.kernels);
     t_check(host_bytes == 0, "%llu bytes of payload passed through host memory",
             (unsigned long long)host_bytes);
 }

@@ -17,6 +17,8 @@
 
 int t_rank = -1, t_size;
 
+static void open_pvars(void);
+
 static char current[256] = "start";
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int checks, failures;
@@ -62,6 +64,7 @@ void t_init(int *argc, char ***argv, int level)
     MPI_Comm_size(MPI_COMM_WORLD, &t_size);
     if (provided < level)
         t_fatal("thread level %d wanted, %d provided", level, provided);
+    open_pvars();
     if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0)
         cudaSetDevice(t_rank % devices);
 }
@@ -128,40 +131,63 @@ int t_finish(void)
 
 /* ---- performance variables ------------------------------------------------------------------ */
 
-static void read_pvar(const char *name, void *value, size_t bytes)
-{
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    char full[64];
-    int provided, index, count;
+/*
+ * Open MPI counts from the moment that a handle is allocated: all are, once, in t_init.
+ */
+static const char *const pvar_names[] = {
+    "calls",        "kernels",      "puts",       "put_bytes",   "signals",  "declined",
+    "staged_bytes", "staged_calls", "host_calls", "mixed_calls", "last_path"};
+enum { PVARS = sizeof(pvar_names) / sizeof(pvar_names[0]), PVAR_CHARS = 64 };
 
-    snprintf(full, sizeof(full), "coll_gdr_%s", name);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    int class = strcmp(name, "last_path") == 0 ? MPI_T_PVAR_CLASS_GENERIC : MPI_T_PVAR_CLASS_COUNTER;
-    if (MPI_T_pvar_get_index(full, class, &index) != MPI_SUCCESS)
-        t_fatal("no performance variable %s", full);
-    MPI_T_pvar_session_create(&session);
-    if (MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS ||
-        (size_t)count > bytes)
-        t_fatal("no handle for %s", full);
-    MPI_T_pvar_read(session, handle, value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    MPI_T_finalize();
+static MPI_T_pvar_session pvar_session;
+static MPI_T_pvar_handle pvar_handles[PVARS];
+
+static void open_pvars(void)
+{
+    int provided;
+
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS ||
+        MPI_T_pvar_session_create(&pvar_session) != MPI_SUCCESS)
+        t_fatal("MPI_T");
+    for (int i = 0; i < PVARS; i++) {
+        bool text = strcmp(pvar_names[i], "last_path") == 0;
+        char full[64];
+        int index, count;
+
+        snprintf(full, sizeof(full), "coll_gdr_%s", pvar_names[i]);
+        pvar_handles[i] = MPI_T_PVAR_HANDLE_NULL;
+        if (MPI_T_pvar_get_index(full, text ? MPI_T_PVAR_CLASS_GENERIC : MPI_T_PVAR_CLASS_COUNTER,
+                                 &index) == MPI_SUCCESS &&
+            MPI_T_pvar_handle_alloc(pvar_session, index, NULL, &pvar_handles[i], &count) ==
+                MPI_SUCCESS &&
+            count > PVAR_CHARS)
+            t_fatal("%s has %d elements", full, count);
+    }
+}
+
+static void read_pvar(const char *name, void *value)
+{
+    for (int i = 0; i < PVARS; i++)
+        if (strcmp(pvar_names[i], name) == 0 && pvar_handles[i] != MPI_T_PVAR_HANDLE_NULL &&
+            MPI_T_pvar_read(pvar_session, pvar_handles[i], value) == MPI_SUCCESS)
+            return;
+    t_fatal("performance variable coll_gdr_%s cannot be read", name);
 }
 
 uint64_t t_pvar(const char *name)
 {
     unsigned long long value = 0;
 
-    read_pvar(name, &value, sizeof(value));
+    read_pvar(name, &value);
     return value;
 }
 
 void t_pvar_text(const char *name, char *out, size_t size)
 {
-    memset(out, 0, size);
-    read_pvar(name, out, size);
+    char text[PVAR_CHARS] = "";
+
+    read_pvar(name, text);
+    snprintf(out, size, "%s", text);
 }
 
 uint64_t t_emu_host_bytes(void)

@@ -1,1 +1,65 @@
-# tests/mpi: real Open MPI, real UCX, emulated devices (or a card)
+# tests/mpi: real Open MPI and real UCX on emulated devices, or on a card (GDR_TEST_GPU=1)
+gdr_mpi_tests = \
+	tests/mpi/select.sh tests/mpi/quiet.sh tests/mpi/params.sh tests/mpi/counters.sh \
+	tests/mpi/cases.sh tests/mpi/async.sh tests/mpi/threads.sh tests/mpi/delays.sh \
+	tests/mpi/matrix.sh
+dist_check_SCRIPTS += $(gdr_mpi_tests)
+EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
+
+# A sanitized plugin cannot be loaded into an mpirun that is not.
+if !GDR_SANITIZED
+TESTS += $(gdr_mpi_tests)
+
+gdr_mpi_cuda_programs = \
+	tests/mpi/matrix tests/mpi/path tests/mpi/cases tests/mpi/async tests/mpi/threads \
+	tests/mpi/counters
+check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host
+
+gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
+gdr_mpi_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(CUDA_CPPFLAGS)
+gdr_mpi_ldflags = $(AM_LDFLAGS) $(OMPI_LDFLAGS) -export-dynamic
+gdr_mpi_cudart = cuda_emu/libcudart.so.$(CUDA_MAJOR)
+gdr_mpi_libs = $(gdr_mpi_cudart) -lmpi -ldl
+
+tests_mpi_matrix_SOURCES = $(gdr_mpi_harness) tests/mpi/matrix.c tests/mpi/types.c \
+	tests/mpi/types.h
+tests_mpi_matrix_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_matrix_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_matrix_LDADD = $(gdr_mpi_libs)
+tests_mpi_matrix_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_path_SOURCES = $(gdr_mpi_harness) tests/mpi/path.c
+tests_mpi_path_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_path_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_path_LDADD = $(gdr_mpi_libs)
+tests_mpi_path_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_cases_SOURCES = $(gdr_mpi_harness) tests/mpi/cases.c
+tests_mpi_cases_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_cases_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_cases_LDADD = $(gdr_mpi_libs)
+tests_mpi_cases_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_async_SOURCES = $(gdr_mpi_harness) tests/mpi/async.c
+tests_mpi_async_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_async_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_async_LDADD = $(gdr_mpi_libs)
+tests_mpi_async_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_threads_SOURCES = $(gdr_mpi_harness) tests/mpi/threads.c
+tests_mpi_threads_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_threads_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_threads_LDADD = $(gdr_mpi_libs)
+tests_mpi_threads_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_counters_SOURCES = $(gdr_mpi_harness) tests/mpi/counters.c
+tests_mpi_counters_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_counters_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_counters_LDADD = $(gdr_mpi_libs) libgdr_plan.la libgdr_base.la
+tests_mpi_counters_DEPENDENCIES = $(gdr_mpi_cudart) libgdr_plan.la libgdr_base.la
+
+tests_mpi_host_SOURCES = tests/mpi/host.c
+tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+tests_mpi_host_LDFLAGS = $(AM_LDFLAGS) $(OMPI_LDFLAGS)
+tests_mpi_host_LDADD = -lmpi
+endif

@@ -1,4 +1,5 @@
-/* MPI_THREAD_MULTIPLE: a communicator per thread, in any order; one for two threads' nonblocking. */
+/* MPI_THREAD_MULTIPLE: a communicator per thread, in any order; one for two threads' nonblocking.
+ */
 #include "harness.h"
 
 #include <cuda_runtime_api.h>

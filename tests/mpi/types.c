@@ -6,7 +6,7 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static const char *const op_names[T_OPS] = {"sum", "prod", "min",  "max", "land",   "lor",
+static const char *const op_names[T_OPS] = {"sum",  "prod", "min", "max",  "land",   "lor",
                                             "lxor", "band", "bor", "bxor", "minloc", "maxloc"};
 
 const char *t_op_name(t_op_t op)
@@ -48,9 +48,14 @@ bool t_applies(t_op_t op, const t_type_t *type)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-#define SCALAR(mpi, kind, primary) {#mpi, mpi, kind, 0, 0, primary, 0, 0, 0}
+#define SCALAR(mpi, kind, primary)                                                                 \
+    {                                                                                              \
+#mpi, mpi, kind, 0, 0, primary, 0, 0, 0                                                    \
+    }
 #define PAIR(mpi, first, bytes, second, index)                                                     \
-    {#mpi, mpi, T_PAIR, bytes, 0, true, first, second, index}
+    {                                                                                              \
+#mpi, mpi, T_PAIR, bytes, 0, true, first, second, index                                    \
+    }
 
 struct double_int {
     double first;
@@ -256,16 +261,15 @@ static uint64_t combined_bits(t_op_t op, uint64_t a, uint64_t b)
 
 static t_value_t combined_integers(t_op_t op, const t_type_t *type, t_value_t a, t_value_t b)
 {
-    bool less = type->kind == T_SIGNED ? a.whole < b.whole
-                                       : (uint64_t)a.whole < (uint64_t)b.whole;
+    bool less = type->kind == T_SIGNED ? a.whole < b.whole : (uint64_t)a.whole < (uint64_t)b.whole;
     t_value_t v = {0};
 
     if (op == T_MIN)
         return less ? a : b;
     if (op == T_MAX)
         return less ? b : a;
-    v.whole = narrowed(type->kind, type->bytes,
-                       combined_bits(op, (uint64_t)a.whole, (uint64_t)b.whole));
+    v.whole =
+        narrowed(type->kind, type->bytes, combined_bits(op, (uint64_t)a.whole, (uint64_t)b.whole));
     return v;
 }
 
@@ -311,8 +315,8 @@ t_value_t t_combine(t_op_t op, const t_type_t *type, t_value_t a, t_value_t b)
         return combined_floats(op, a, b);
     case T_COMPLEX:
         v.real = op == T_SUM ? a.real + b.real : a.real * b.real - a.imaginary * b.imaginary;
-        v.imaginary = op == T_SUM ? a.imaginary + b.imaginary
-                                  : a.real * b.imaginary + a.imaginary * b.real;
+        v.imaginary =
+            op == T_SUM ? a.imaginary + b.imaginary : a.real * b.imaginary + a.imaginary * b.real;
         return v;
     case T_PAIR:
         return combined_pairs(op, a, b);
@@ -351,7 +355,7 @@ void t_store(const t_type_t *type, t_value_t value, void *element)
             store_float(type->bytes, value.real, at);
         else
             memcpy(at, &value.whole, type->bytes); /* little-endian, as every GPU's host */
-        if (type->index_bytes == 0) /* the index is of the first part's type */
+        if (type->index_bytes == 0)                /* the index is of the first part's type */
             store_float(type->bytes, (double)value.index, at + type->second);
         else
             memcpy(at + type->second, &value.index, type->index_bytes);
@@ -362,11 +366,27 @@ void t_store(const t_type_t *type, t_value_t value, void *element)
     }
 }
 
+static double load_float(size_t bytes, const char *at)
+{
+    double wide;
+    float narrow;
+
+    memcpy(&narrow, at, 4);
+    if (bytes == 4)
+        return (double)narrow;
+    memcpy(&wide, at, 8);
+    return wide;
+}
+
 bool t_same(const t_type_t *type, const void *a, const void *b)
 {
     const char *x = a, *y = b;
     size_t index = type->index_bytes == 0 ? type->bytes : type->index_bytes;
 
+    /* The sign of a zero depends on the order of a product. */
+    if (type->kind == T_COMPLEX)
+        return load_float(type->bytes, x) == load_float(type->bytes, y) &&
+               load_float(type->bytes, x + type->bytes) == load_float(type->bytes, y + type->bytes);
     if (type->kind != T_PAIR)
         return memcmp(a, b, type->extent) == 0;
     /* Padding may hold anything. */

@@ -1,6 +1,6 @@
 /*
- * Every op and type that the device serves, with a reference of its own: values are kept in one wide
- * form, combined in rank order by plain C, and written back in the type's width.
+ * Every op and type that the device serves, with a reference of its own: values are kept in one
+ * wide form, combined in rank order by plain C, and written back in the type's width.
  */
 #ifndef GDR_TEST_TYPES_H
 #define GDR_TEST_TYPES_H
@@ -33,15 +33,15 @@ typedef struct t_type {
     const char *name;
     MPI_Datatype mpi;
     t_kind_t kind;
-    size_t bytes;  /* of the value; of a pair's first part; of one part of a complex number */
-    size_t extent; /* of an element */
-    bool primary;  /* others are further names of the same device type */
-    t_kind_t first;            /* pairs: SIGNED or FLOAT */
+    size_t bytes;   /* of the value; of a pair's first part; of one part of a complex number */
+    size_t extent;  /* of an element */
+    bool primary;   /* others are further names of the same device type */
+    t_kind_t first; /* pairs: SIGNED or FLOAT */
     size_t second, index_bytes; /* pairs: offset and size of the second part */
 } t_type_t;
 
 typedef struct t_value {
-    int64_t whole;   /* integers, truth values, bits, a pair's integral first part */
+    int64_t whole; /* integers, truth values, bits, a pair's integral first part */
     double real, imaginary;
     int64_t index; /* pairs */
 } t_value_t;

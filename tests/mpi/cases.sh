@@ -1,0 +1,28 @@
+#!/bin/bash
+# Calls that went wrong elsewhere: first call, aliasing, odd counts, allocation, order, devices,
+# communicators, what is staged.
+. "$(dirname "$0")/lib.sh"
+run "first call" 30 "$emu" mpirun -np 2 --mca coll gdr "$programs/path" gdr/
+run "first call, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$programs/path" -i gdr/
+run "np 3" 100 "$emu" mpirun -np 3 --mca coll gdr "$programs/cases" min_in_place odd_counts \
+    count_zero alloc_loop ordering other_device self communicators many_communicators managed \
+    mixed_kinds
+run "np 4" 100 "$emu" mpirun -np 4 --mca coll gdr "$programs/cases" same_bits one_nan
+run "np 4, ring" 100 "$emu" mpirun -np 4 --mca coll gdr --mca coll_gdr_algorithm ring \
+    "$programs/cases" same_bits one_nan communicators
+run "staged" 60 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_staging allow \
+    "$programs/cases" long_double user_ops intercommunicator
+prints "device reset before MPI_Finalize" 60 "4 checks, 0 failed" "$emu" mpirun -np 4 \
+    --mca coll gdr "$programs/cases" device_reset
+run "16 ranks, 1 Mi int in place" 200 "$emu" mpirun -np 16 --mca coll gdr "$programs/cases" large
+run "4 ranks, one device, 4 B to 64 MiB" 200 "$emu" --devices 1 mpirun -np 4 --mca coll gdr \
+    "$programs/cases" sizes
+cat >"$work/own_device" <<'END'
+#!/bin/sh
+export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK
+exec "$@"
+END
+chmod +x "$work/own_device"
+run "another CUDA_VISIBLE_DEVICES on each rank" 60 "$emu" --devices 4 mpirun -np 4 \
+    --mca coll gdr "$work/own_device" "$programs/cases" odd_counts large
+finish

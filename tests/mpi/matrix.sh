@@ -1,0 +1,17 @@
+#!/bin/bash
+# Every operation, type, count, in place and not, on 1 to 8 ranks; both algorithms, both kinds of
+# flag, stream-ordered and host-driven.
+. "$(dirname "$0")/lib.sh"
+for n in 1 2 3 4 5 8; do
+    run "np $n" 240 "$emu" mpirun -np $n --mca coll gdr "$programs/matrix"
+done
+for algorithm in twoshot ring; do
+    for flags in device host; do
+        for waits in on off; do
+            run "np 3, $algorithm, flags $flags, stream waits $waits" 120 "$emu" mpirun -np 3 \
+                --mca coll gdr --mca coll_gdr_algorithm $algorithm --mca coll_gdr_flags $flags \
+                --mca coll_gdr_stream_waits $waits "$programs/matrix" 7 1025
+        done
+    done
+done
+finish

@@ -1,0 +1,37 @@
+#!/bin/bash
+# Values that no parameter can have: one line, a documented default, no crash.
+. "$(dirname "$0")/lib.sh"
+
+# takes_default NAME VALUE
+takes_default() {
+    execute 40 "$emu" mpirun -np 2 --mca coll gdr --mca "coll_gdr_$1" "$2" "$programs/path" gdr/
+    if [ $status -eq 0 ] && [ "$(grep -c "coll_gdr_$1=.*taking the default" "$work/out")" -eq 2 ]
+    then
+        pass "$1=$2: $(grep -m1 -o "coll_gdr_$1=.*" "$work/out")"
+    else
+        fail "$1=$2"
+    fi
+}
+
+takes_default algorithm nonsense
+takes_default algorithm "$(printf '%0200d' 7)"
+takes_default chunk_size -1
+takes_default chunk_size 12x
+takes_default window_size 99999999999999999999999
+takes_default window_size 1m
+takes_default window_size nan
+takes_default staging maybe
+takes_default mapped 2
+takes_default flags both
+takes_default stream_waits yes
+takes_default timeout -5
+takes_default timeout 1e9
+takes_default priority 101
+takes_default priority -7
+says "ompi_info shows them" 40 'parameter "coll_gdr_window_size"' ompi_info --param coll gdr \
+    --level 9
+run "an odd chunk size" 40 "$emu" mpirun -np 2 --mca coll gdr --mca coll_gdr_chunk_size 1000 \
+    "$programs/path" -c 100000 gdr/
+run "the smallest window" 40 "$emu" mpirun -np 2 --mca coll gdr --mca coll_gdr_window_size 4m \
+    "$programs/path" gdr/
+finish

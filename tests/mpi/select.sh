@@ -1,0 +1,35 @@
+#!/bin/bash
+# Who serves a call: lists of components, priorities, processes without the component, staging.
+. "$(dirname "$0")/lib.sh"
+path=$programs/path
+run "--mca coll gdr alone" 30 "$emu" mpirun -np 2 --mca coll gdr "$path" gdr/
+run "no flag" 30 "$emu" mpirun -np 2 "$path" gdr/
+run "a list of providers" 30 "$emu" mpirun -np 2 --mca coll gdr,basic,self,libnbc,inter "$path" gdr/
+run "gdr,tuned" 30 "$emu" mpirun -np 2 --mca coll gdr,tuned "$path" gdr/
+run "priority 0" 30 "$emu" mpirun -np 2 --mca coll_gdr_priority 0 "$path" -h ""
+run "host buffers" 30 "$emu" mpirun -np 2 --mca coll gdr "$path" -h host
+run "host buffers, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$path" -h -i host
+says "verbose says that gdr serves it" 30 "info: .*gdr/twoshot" "$emu" mpirun -np 2 --mca coll gdr \
+    --mca coll_gdr_verbose 1 "$path" gdr/
+says "explain" 30 "coll/gdr: .*2 ranks, allreduce from 4096 bytes: gdr/" "$emu" mpirun -np 2 \
+    --mca coll gdr --mca coll_gdr_explain 1 "$path" -c 1500 gdr/
+run "algorithm ring" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_algorithm ring "$path" \
+    -c 5000 gdr/ring
+run "reproducible" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_reproducible 1 "$path" \
+    -c 5000000 gdr/twoshot
+
+only_rank_1 OMPI_MCA_coll_gdr_chunk_size=4096
+says "a rank with other parameters: staged" 30 "other coll_gdr parameters" "$emu" mpirun -np 2 \
+    --mca coll gdr "$work/only_rank_1" "$path" staged
+only_rank_1 "CUDA_EMU_FAIL=cuModuleLoadData:*"
+run "a rank whose kernels do not load: staged" 30 "$emu" mpirun -np 2 --mca coll gdr \
+    "$work/only_rank_1" "$path" staged
+run "the same, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$work/only_rank_1" "$path" -i \
+    staged
+says "staging is said, once" 30 "copied through host memory (said once)" "$emu" mpirun -np 2 \
+    --mca coll gdr "$programs/cases" long_double
+prints "staging=allow is silent" 30 "4 checks, 0 failed" "$emu" mpirun -np 2 --mca coll gdr \
+    --mca coll_gdr_staging allow "$programs/cases" long_double
+refuses "staging=error" 30 "coll_gdr_staging=error" "$emu" mpirun -np 2 --mca coll gdr \
+    --mca coll_gdr_staging error "$programs/cases" long_double
+finish
