@@ -211,9 +211,25 @@ static void seeds(void)
         CHECK(delays[0][i] >= 0 && delays[0][i] <= 2000);
 }
 
+/* No delay is asked for: none. */
+static void undelayed(void)
+{
+    char directory[] = "/tmp/cuda_emu_test_XXXXXX", name[64];
+    int delay;
+
+    CHECK(mkdtemp(directory) != NULL);
+    snprintf(name, sizeof(name), "%s/trace", directory);
+    setenv("CUDA_EMU_TRACE", name, 1);
+    run_pair(twenty_copies, nothing);
+    snprintf(name, sizeof(name), "%s/trace.*", directory);
+    IS(read_delays(name, &delay, 1), 0);
+    CHECK(rmdir(directory) == 0);
+}
+
 static void test_seeds(void **state)
 {
     (void)state;
+    expect_ok(undelayed, NO_ENV);
     expect_ok(seeds, ENV("CUDA_EMU_DELAY=2000"));
 }
 

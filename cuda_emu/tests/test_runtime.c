@@ -6,7 +6,6 @@
 #include "cuda_emu/tests/rt_api.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 static int major;
 static void both(body_fn *body, const char *const *env)
@@ -294,11 +293,13 @@ static void test_contexts(void **state)
     both(reset, NO_ENV);
 }
 
-static void nap(void *data)
-{
-    struct timespec t = {0, 30000000};
+static atomic_int go;
 
-    nanosleep(&t, NULL);
+static void wait_for_go(void *data)
+{
+    while (!atomic_load(&go))
+        usleep(1000);
+    usleep(30000);
     atomic_fetch_add((atomic_int *)data, 1);
 }
 
@@ -326,7 +327,7 @@ static void streams(void)
     OK(rt.cudaEventCreate(&start));
     OK(rt.cudaEventCreate(&end));
     OK(rt.cudaEventRecord(start, blocking));
-    OK(rt.cudaLaunchHostFunc(blocking, nap, &count));
+    OK(rt.cudaLaunchHostFunc(blocking, wait_for_go, &count));
     OK(rt.cudaStreamAddCallback(blocking, add_status, &count, 0));
     OK(rt.cudaEventRecord(end, blocking));
     IS(rt.cudaStreamQuery(blocking), 600);
@@ -335,6 +336,7 @@ static void streams(void)
     OK(rt.cudaStreamWaitEvent(other, end, 0));
     OK(rt.cudaMemsetAsync(p, 0, 64, NULL)); /* legacy: behind the blocking stream */
     OK(rt.cudaStreamQuery_ptsz(NULL));      /* per-thread: nothing in it */
+    atomic_store(&go, 1);
     OK(rt.cudaDeviceSynchronize());
     IS(count, 11);
     OK(rt.cudaEventElapsedTime(&ms, start, end));
