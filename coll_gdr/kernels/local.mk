@@ -38,6 +38,9 @@ libgdr_twins_la_SOURCES = \
 	coll_gdr/kernels/gdr_twins_numbers.cc coll_gdr/kernels/gdr_twins_bits.cc
 libgdr_twins_la_CXXFLAGS = -std=gnu++17 $(GDR_WARN_CXXFLAGS) $(GDR_SAN_CFLAGS) \
 	-fvisibility=hidden -fno-exceptions -fno-rtti -ffp-contract=off
+if GDR_SANITIZED
+libgdr_twins_la_CXXFLAGS += -DGDR_TWIN_COMPACT
+endif
 libgdr_twins_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,-z,defs
 libgdr_twins_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) $(LIBTOOLFLAGS) \
 	--mode=link $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(libgdr_twins_la_LDFLAGS) $(LDFLAGS) -o $@
