@@ -7,23 +7,29 @@
 
 typedef struct setting {
     const char *name, *value;
-    bool late; /* of a module that may be loaded by ucp_init() only */
+    bool late;       /* of a module that may be loaded by ucp_init() only */
+    const char *env; /* who sets this one means it */
 } setting_t;
 
 /*
  * allocation: the control page comes from posix shared memory, which endpoints that report errors
  * can write into directly; UCX's own choice, sysv, is emulated there.
+ * registration cache: it does not notice cudaDeviceReset and would give a new window at an old
+ * address the old window's keys; windows are registered once, there is nothing to cache.
  * fences: none is used, but an ucp_worker_fence() of UCX's own must not be a weak one.
  * protocols: the old ones touch device memory with memcpy.
  * posix: without this, shared memory is left out of endpoints that report errors.
  * relaxed ordering: a word could reach the GPU before the data that an earlier RDMA write brought.
+ * keepalive: shared memory notices only then that a peer is dead; UCX's own 20 s are long.
  */
 static const setting_t settings[] = {
-    {"ALLOC_PRIO", "md:posix,thp,md:*,mmap,heap", false},
-    {"FENCE_MODE", "strong", false},
-    {"PROTO_ENABLE", "y", false},
-    {"POSIX_ERROR_HANDLING", "y", true},
-    {"IB_PCI_RELAXED_ORDERING", "n", true},
+    {"ALLOC_PRIO", "md:posix,thp,md:*,mmap,heap", false, NULL},
+    {"RCACHE_ENABLE", "n", false, NULL},
+    {"FENCE_MODE", "strong", false, NULL},
+    {"PROTO_ENABLE", "y", false, NULL},
+    {"POSIX_ERROR_HANDLING", "y", true, NULL},
+    {"IB_PCI_RELAXED_ORDERING", "n", true, NULL},
+    {"KEEPALIVE_INTERVAL", "2s", false, "UCX_KEEPALIVE_INTERVAL"},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -33,7 +39,8 @@ static unsigned apply_settings(ucp_config_t *config)
     unsigned refused = 0;
 
     for (unsigned i = 0; i < SETTINGS; i++)
-        if (ucp_config_modify(config, settings[i].name, settings[i].value) != UCS_OK)
+        if ((settings[i].env == NULL || getenv(settings[i].env) == NULL) &&
+            ucp_config_modify(config, settings[i].name, settings[i].value) != UCS_OK)
             refused |= 1u << i;
     return refused;
 }

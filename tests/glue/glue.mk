@@ -4,6 +4,7 @@ dist_check_SCRIPTS += tests/glue/on_emulator tests/glue/device.sh tests/glue/pai
 check_PROGRAMS += tests/glue/glue_pair
 tests_glue_glue_pair_SOURCES = \
 	tests/glue/glue_pair.c tests/glue/rig.c tests/glue/rig.h
+tests_glue_glue_pair_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_glue_glue_pair_LDADD = \
 	libgdr_device.la libgdr_kernels.la libgdr_base.la
 TESTS += tests/glue/pair.sh

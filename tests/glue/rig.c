@@ -1,5 +1,6 @@
 #include "tests/glue/rig.h"
 
+#include <cuda.h>
 #include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
@@ -102,14 +103,10 @@ static void open_net(rig_t *rig)
     rig->page = page;
 }
 
-bool rig_open(rig_t *rig)
+static void open_window(rig_t *rig)
 {
     gdr_status_t status;
 
-    rig->log = (gdr_log_t){rig->options->verbose, emit, rig};
-    if (!rig->options->host && gdr_device_load(&rig->log) != GDR_OK)
-        return false;
-    open_net(rig);
     if (rig->options->host) {
         rig->window = (uint64_t)(uintptr_t)aligned_alloc(4096, WINDOW);
         memset((void *)(uintptr_t)rig->window, 0, WINDOW);
@@ -121,6 +118,15 @@ bool rig_open(rig_t *rig)
     }
     status = rig->ops->register_device(rig->net, rig->window, WINDOW, &rig->window_mem);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
+}
+
+bool rig_open(rig_t *rig)
+{
+    rig->log = (gdr_log_t){rig->options->verbose, emit, rig};
+    if (!rig->options->host && gdr_device_load(&rig->log) != GDR_OK)
+        return false;
+    open_net(rig);
+    open_window(rig);
     return true;
 }
 
@@ -198,6 +204,27 @@ static void close_device(rig_t *rig)
     rig->dev_ops->unmap_host(rig->dev, (void *)(uintptr_t)rig->page);
     rig->dev_ops->stream_destroy(rig->stream);
     rig->dev_ops->free(rig->dev, rig->window);
+}
+
+void rig_reset_device(rig_t *rig)
+{
+    CUresult (*reset)(CUdevice);
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+    NEED(rig, driver != NULL, "%s", dlerror());
+    *(void **)&reset = dlsym(driver, "cuDevicePrimaryCtxReset_v2");
+    NEED(rig, reset != NULL, "%s", dlerror());
+    NEED(rig, reset(rig->rank % gdr_device_count()) == CUDA_SUCCESS, "reset");
+    dlclose(driver);
+    NEED(rig, rig->dev_ops->generation(rig->dev) == 0, "the old generation lives on");
+    rig->ops->release(rig->peer_window);
+    rig->ops->deregister(rig->net, rig->window_mem);
+    close_device(rig);
+    rig->dev_ops->close(rig->dev);
+    open_window(rig);
+    rig_barrier(rig);
+    rig->peer_window = swap_keys(rig, rig->window_mem);
+    rig_barrier(rig);
 }
 
 void rig_close(rig_t *rig)

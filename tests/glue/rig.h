@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define MIB        ((size_t)1 << 20)
 #define MAX_DATA   (4 * MIB)
@@ -37,6 +38,7 @@ typedef struct rig {
     const rig_options_t *options;
     int rank; /* 0 or 1 */
     int socket;
+    pid_t child; /* rank 0's; 0 once it has been waited for */
     gdr_log_t log;
 
     const gdr_dev_ops_t *dev_ops;
@@ -75,6 +77,8 @@ double rig_seconds(void);
 bool rig_open(rig_t *rig);
 void rig_connect(rig_t *rig);
 void rig_close(rig_t *rig);
+/* What cudaDeviceReset does, then a new window in the new context, known to the peer. */
+void rig_reset_device(rig_t *rig);
 /* Both processes are here; the network makes progress while waiting. */
 void rig_barrier(rig_t *rig);
 
