@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gdr_call_t *call_new(gdr_engine_t *engine)
+/* A call that one member does not count would put the numbers of all later ones out of step: where
+ * there is no memory the team's spare call takes the place, and is failed when its turn comes. */
+static gdr_call_t *call_new(gdr_team_t *team)
 {
+    gdr_engine_t *engine = team->engine;
     gdr_call_t *call;
 
     gdr_lock(&engine->queue_lock);
@@ -14,7 +17,13 @@ static gdr_call_t *call_new(gdr_engine_t *engine)
     if (call != NULL)
         engine->free_calls = call->next;
     gdr_unlock(&engine->queue_lock);
-    return call != NULL ? call : calloc(1, sizeof(*call));
+    if (call != NULL || (call = calloc(1, sizeof(*call))) != NULL)
+        return call;
+    gdr_lock(&engine->queue_lock);
+    call = team->spare;
+    team->spare = NULL;
+    gdr_unlock(&engine->queue_lock);
+    return call;
 }
 
 gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call)
@@ -26,9 +35,10 @@ gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_ca
     if (desc->count == 0 || !gdr_optype_supported(desc->op, desc->type) ||
         !gdr_mul_u64(desc->count, gdr_type_bytes(desc->type), &bytes))
         return GDR_ERR_INVALID;
-    posted = call_new(engine);
-    if (posted == NULL)
+    posted = call_new(team);
+    if (posted == NULL) /* the spare is in use: the team is dead, or dies before this call's turn */
         return GDR_ERR_NO_MEMORY;
+    posted->engine = engine;
     posted->team = team;
     posted->desc = *desc;
     posted->state = GDR_CALL_QUEUED;
@@ -60,11 +70,15 @@ const char *gdr_call_path(const gdr_call_t *call)
 
 void gdr_call_release(gdr_call_t *call)
 {
-    gdr_engine_t *engine = call->team->engine;
+    gdr_engine_t *engine = call->engine;
 
     gdr_lock(&engine->queue_lock);
-    call->next = engine->free_calls;
-    engine->free_calls = call;
+    if (call->is_spare) {
+        call->team->spare = call;
+    } else {
+        call->next = engine->free_calls;
+        engine->free_calls = call;
+    }
     gdr_unlock(&engine->queue_lock);
 }
 
@@ -193,10 +207,12 @@ static gdr_status_t run(gdr_call_t *call)
 static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
 {
     gdr_planned_t *planned;
-    gdr_status_t status = gdr_planned_get(team, call->desc.count,
-                                          (uint32_t)gdr_type_bytes(call->desc.type), true,
-                                          &planned);
+    gdr_status_t status;
 
+    if (call->is_spare)
+        return GDR_ERR_NO_MEMORY;
+    status = gdr_planned_get(team, call->desc.count, (uint32_t)gdr_type_bytes(call->desc.type),
+                             true, &planned);
     if (status != GDR_OK)
         return status;
     if (planned->plan == NULL) {

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void release_waits(gdr_context_t *context)
+enum { RELEASE_TICKS = 32 }; /* progress calls between two attempts to release a stream */
+
+/* Once is not enough: a flag that a peer had put before may still arrive and lower the word. */
+static void release_waits(const gdr_context_t *context)
 {
     const gdr_device_t *device = context->call->team->device;
     uint32_t i;
@@ -93,16 +96,23 @@ static bool stream_rests(const gdr_context_t *context)
            !gdr_device_alive(device) || device->ops->stream_status(stream->handle) != GDR_OK;
 }
 
+static bool context_rests(const gdr_context_t *context)
+{
+    if (!stream_rests(context)) {
+        if (context->call->device_flags &&
+            gdr_context_engine(context)->ticks % RELEASE_TICKS == 0)
+            release_waits(context);
+        return false;
+    }
+    return ops_rest(context->ops, context->program->nchannels + context->program->nflags);
+}
+
 bool gdr_abandoned_rests(gdr_call_t *call)
 {
     uint32_t i;
 
     for (i = 0; i < call->ncontexts; i++) {
-        const gdr_context_t *context = call->contexts[i];
-
-        if (context != NULL &&
-            !(stream_rests(context) && ops_rest(context->ops, context->program->nchannels +
-                                                                  context->program->nflags)))
+        if (call->contexts[i] != NULL && !context_rests(call->contexts[i]))
             return false;
     }
     if (!ops_rest(call->flushes, call->nflushes))

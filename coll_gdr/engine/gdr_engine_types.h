@@ -175,6 +175,7 @@ struct gdr_team {
     gdr_planned_t plans[GDR_PLAN_CACHE];
     uint64_t plan_clock;
 
+    gdr_call_t *spare; /* queue lock: for the post that finds no memory; it kills the team */
     gdr_call_t *queue, **queue_end;     /* posted, not started */
     gdr_call_t *running[GDR_LANE_CALLS]; /* by number % GDR_LANE_CALLS */
 
@@ -245,8 +246,10 @@ struct gdr_call {
     int status; /* gdr_status_t; atomic */
     const char *path; /* atomic */
     gdr_call_t *next; /* queue lock while posted or free; else the team's */
+    gdr_engine_t *engine;
     gdr_team_t *team;
     gdr_call_desc_t desc;
+    bool is_spare;
     gdr_call_state_t state;
     gdr_status_t failure;
     bool device_flags, ahead;

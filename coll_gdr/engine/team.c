@@ -33,8 +33,10 @@ static gdr_status_t team_fill(gdr_team_t *team, const gdr_team_desc_t *desc)
 {
     team->members = calloc((size_t)desc->size, sizeof(*team->members));
     team->procs = malloc((size_t)desc->size * sizeof(*team->procs));
-    if (team->members == NULL || team->procs == NULL)
+    team->spare = calloc(1, sizeof(*team->spare));
+    if (team->members == NULL || team->procs == NULL || team->spare == NULL)
         return GDR_ERR_NO_MEMORY;
+    team->spare->is_spare = true;
     memcpy(team->procs, desc->procs, (size_t)desc->size * sizeof(*team->procs));
     team->id = desc->id;
     team->nonce = desc->nonce;
@@ -88,6 +90,8 @@ void gdr_team_free(gdr_team_t *team)
 
     for (i = 0; i < GDR_PLAN_CACHE; i++)
         gdr_planned_clear(&team->plans[i]);
+    if (team->spare != NULL)
+        gdr_call_free(team->spare);
     free(team->members);
     free(team->procs);
     free(team->voted);

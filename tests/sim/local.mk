@@ -1,17 +1,23 @@
 # tests/sim: the real engine on a fake device and a fake network, in virtual time
 if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
-tests_sim_libsim_la_SOURCES = tests/sim/sim.h tests/sim/script.h \
+tests_sim_libsim_la_SOURCES = tests/sim/sim.h tests/sim/script.h tests/sim/harness.h \
 	tests/sim/world.c tests/sim/alloc.c tests/sim/fake_ctl.c tests/sim/fake_net.c \
 	tests/sim/fake_dev.c tests/sim/reduce.c tests/sim/script.c
 
 sim_ldadd = tests/sim/libsim.la libgdr_engine.la libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)
 sim_wrap = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-sim_tests = tests/sim/test_allreduce
+sim_tests = tests/sim/test_allreduce tests/sim/test_teams tests/sim/test_faults
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
 
 tests_sim_test_allreduce_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_sim_test_allreduce_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_allreduce_LDADD = $(sim_ldadd)
+tests_sim_test_teams_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_test_teams_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_test_teams_LDADD = $(sim_ldadd)
+tests_sim_test_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_test_faults_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_test_faults_LDADD = $(sim_ldadd)
 endif

@@ -331,7 +331,7 @@ static bool act(sim_script_t *script, int proc)
     return true;
 }
 
-static bool finished(const sim_script_t *script)
+bool sim_script_over(const sim_script_t *script)
 {
     int i;
 
@@ -404,12 +404,12 @@ static void check_later_writes(sim_script_t *script, int proc)
     }
 }
 
-bool sim_script_run(sim_script_t *script)
+static void run_all(sim_script_t *script)
 {
     sim_world_t *world = script->world;
-    int idle = 0, i;
+    int idle = 0;
 
-    while (!finished(script) && world->failure[0] == 0) {
+    while (!sim_script_over(script) && world->failure[0] == 0) {
         idle = turn(script) ? 0 : idle + 1;
         if (idle > IDLE_TURNS * world->options.nprocs && world->nevents == 0) {
             sim_fail(world, "nothing can happen any more (seed %llu)",
@@ -417,6 +417,18 @@ bool sim_script_run(sim_script_t *script)
             say_where(script);
         }
     }
+}
+
+bool sim_script_run(sim_script_t *script)
+{
+    sim_world_t *world = script->world;
+    int i;
+
+    run_all(script);
+    /* Those that were killed come back cut off from all others: their calls must end as well. */
+    for (i = 0; i < world->options.nprocs; i++)
+        world->procs[i].dead = false;
+    run_all(script);
     while (world->failure[0] == 0 && sim_run_event(world))
         continue;
     for (i = 0; i < world->options.nprocs; i++)

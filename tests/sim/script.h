@@ -85,5 +85,7 @@ void sim_script_all(sim_script_t *script, sim_action_kind_t kind, int object);
 /* Runs until every living rank has done all its actions. False, and world->failure says why,
  * when something was wrong or nothing can happen any more. */
 bool sim_script_run(sim_script_t *script);
+/* Every living rank has done all its actions. */
+bool sim_script_over(const sim_script_t *script);
 
 #endif

@@ -85,6 +85,8 @@ sim_options_t sim_options(int nprocs, uint64_t seed);
 sim_world_t *sim_create(const sim_options_t *options);
 /* Creates the engines; each proc's config may be changed between sim_create and this. */
 void sim_start(sim_world_t *world);
+/* Lets everything come to rest and destroys the engines; a leak is a failure. */
+void sim_finish(sim_world_t *world);
 void sim_destroy(sim_world_t *world);
 
 void sim_fail(sim_world_t *world, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,76 +1,38 @@
 /* Right results: sizes, counts, algorithms, both flag modes, host-driven and stream-ordered. */
-#include "tests/sim/script.h"
+#include "tests/sim/harness.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-typedef struct mode {
-    const char *name;
-    gdr_flags_mode_t flags;
-    gdr_mode_t waits;
-    bool blocking;
-} sim_mode_t;
-
-static const sim_mode_t modes[] = {
-    {"host flags", GDR_FLAGS_HOST, GDR_MODE_AUTO, true},
-    {"nonblocking", GDR_FLAGS_AUTO, GDR_MODE_AUTO, false},
-    {"stream-ordered", GDR_FLAGS_AUTO, GDR_MODE_AUTO, true},
-    {"device flags, host-driven", GDR_FLAGS_DEVICE, GDR_MODE_OFF, true},
-};
-
-static void tune(sim_world_t *world, const char *algorithm, const sim_mode_t *mode)
-{
-    int i;
-
-    for (i = 0; i < world->options.nprocs; i++) {
-        gdr_engine_config_t *config = &world->procs[i].config;
-
-        snprintf(config->plan.algorithm, sizeof(config->plan.algorithm), "%s", algorithm);
-        config->flags = mode->flags;
-        config->stream_waits = mode->waits;
-    }
-}
-
-/* Posts all calls, then waits for them; true if all went well. */
+/* Posts all calls, then waits for them in reverse order (blocking ones one by one). */
 static bool run_calls(int nprocs, uint64_t seed, const char *algorithm, const sim_mode_t *mode,
                       const sim_call_t *calls, int ncalls)
 {
     sim_options_t options = sim_options(nprocs, seed);
-    sim_world_t *world = sim_create(&options);
-    sim_script_t *script = sim_script_new(world);
+    sim_case_t c;
+    char what[100];
     int team, i;
-    bool ok;
 
-    world->options.reenter = true;
-    tune(world, algorithm, mode);
-    sim_start(world);
-    team = sim_script_team(script);
-    sim_script_all(script, SIM_CREATE, team);
+    options.reenter = true;
+    options.flush_rdma = seed % 2 == 0;
+    c = sim_case(&options, algorithm, mode);
+    for (i = 0; i < nprocs && nprocs > 16; i++)
+        c.world->procs[i].config.plan.lane_bytes = 256 << 10;
+    sim_start(c.world);
+    team = sim_script_team(c.script);
+    sim_script_all(c.script, SIM_CREATE, team);
     for (i = 0; i < ncalls; i++) {
         sim_call_t call = calls[i];
 
         call.team = team;
         call.blocking = mode->blocking;
-        sim_script_call(script, &call);
-        sim_script_all(script, SIM_POST, i);
+        sim_script_call(c.script, &call);
+        sim_script_all(c.script, SIM_POST, i);
         if (mode->blocking)
-            sim_script_all(script, SIM_WAIT, i);
+            sim_script_all(c.script, SIM_WAIT, i);
     }
     for (i = 0; i < ncalls && !mode->blocking; i++)
-        sim_script_all(script, SIM_WAIT, ncalls - 1 - i);
-    sim_script_all(script, SIM_FREE, team);
-    ok = sim_script_run(script);
-    if (!ok)
-        print_message("%d ranks, %s, %s, seed %llu: %s\n", nprocs, algorithm, mode->name,
-                      (unsigned long long)seed, world->failure);
-    sim_script_free(script);
-    sim_destroy(world);
-    return ok;
+        sim_script_all(c.script, SIM_WAIT, ncalls - 1 - i);
+    sim_script_all(c.script, SIM_FREE, team);
+    snprintf(what, sizeof(what), "%d ranks, %s, %s", nprocs, algorithm, mode->name);
+    return sim_case_end(&c, what);
 }
 
 static void run_sizes(int nprocs, const char *algorithm, uint64_t seed)
@@ -87,8 +49,8 @@ static void run_sizes(int nprocs, const char *algorithm, uint64_t seed)
     };
     unsigned m;
 
-    for (m = 0; m < sizeof(modes) / sizeof(modes[0]); m++)
-        assert_true(run_calls(nprocs, seed + m, algorithm, &modes[m], calls,
+    for (m = 0; m < SIM_MODES; m++)
+        assert_true(run_calls(nprocs, seed + m, algorithm, &sim_modes[m], calls,
                               sizeof(calls) / sizeof(calls[0])));
 }
 
@@ -110,11 +72,43 @@ static void test_ring(void **state)
         run_sizes(p, "ring", (uint64_t)p * 100);
 }
 
+static void test_large_teams(void **state)
+{
+    sim_call_t calls[] = {
+        {.count = 70, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
+        {.count = 20000, .op = GDR_OP_SUM, .type = GDR_TYPE_INT64, .in_place = true},
+    };
+
+    (void)state;
+    assert_true(run_calls(33, 1, "twoshot", &sim_modes[0], calls, 2));
+    assert_true(run_calls(33, 2, "twoshot", &sim_modes[2], calls, 2));
+    assert_true(run_calls(33, 3, "ring", &sim_modes[1], calls, 2));
+    assert_true(run_calls(64, 4, "ring", &sim_modes[2], calls, 2));
+    assert_true(run_calls(64, 5, "auto", &sim_modes[1], calls, 2));
+}
+
+static void test_seeds(void **state)
+{
+    sim_call_t calls[] = {
+        {.count = 9, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
+        {.count = 9000, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
+        {.count = 30000, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32},
+    };
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 120; seed++)
+        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, seed % 3 ? "ring" : "twoshot",
+                              &sim_modes[seed % SIM_MODES], calls, 3));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_twoshot),
         cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_large_teams),
+        cmocka_unit_test(test_seeds),
     };
 
     if (argc == 4) { /* ranks, algorithm, seed: one run again */

@@ -233,12 +233,17 @@ void sim_start(sim_world_t *world)
     }
 }
 
-void sim_destroy(sim_world_t *world)
+void sim_finish(sim_world_t *world)
 {
-    int i;
+    int i, turns;
 
-    while (sim_run_event(world))
-        continue;
+    for (turns = 0; turns < 64 || world->nevents > 0; turns++) {
+        sim_run_event(world);
+        for (i = 0; i < world->options.nprocs && turns % 16 == 0; i++) {
+            world->procs[i].dead = false;
+            sim_progress(world, i);
+        }
+    }
     for (i = 0; i < world->options.nprocs; i++) {
         if (world->procs[i].engine != NULL)
             gdr_engine_destroy(world->procs[i].engine);
@@ -248,8 +253,12 @@ void sim_destroy(sim_world_t *world)
     while (sim_run_event(world))
         continue;
     if (world->net_live != 0 || world->dev_live != 0)
-        fprintf(stderr, "left over: %llu network and %llu device objects\n",
-                (unsigned long long)world->net_live, (unsigned long long)world->dev_live);
+        sim_fail(world, "left over: %llu network and %llu device objects",
+                 (unsigned long long)world->net_live, (unsigned long long)world->dev_live);
+}
+
+void sim_destroy(sim_world_t *world)
+{
     free(world->events);
     free(world);
 }

@@ -1,0 +1,261 @@
+/* Communicators: more than lanes, in any order, by the thousand; and those that are declined. */
+#include "tests/sim/harness.h"
+
+/* Every rank uses the teams in an order of its own, nonblocking, several calls in each. */
+static void run_orders(int nprocs, int nteams, uint64_t seed, const sim_mode_t *mode)
+{
+    enum { CALLS = 3 };
+    sim_options_t options = sim_options(nprocs, seed);
+    sim_case_t c = sim_case(&options, "auto", mode);
+    int t, k, p;
+
+    for (p = 0; p < nprocs; p++)
+        c.world->procs[p].config.ctl_bytes = 64 * c.world->procs[p].config.plan.ctl_bytes;
+    sim_start(c.world);
+    for (t = 0; t < nteams; t++)
+        sim_script_team(c.script);
+    for (t = 0; t < nteams; t++) {
+        for (k = 0; k < CALLS; k++)
+            sim_add_call(&c, t, (uint64_t)(t * 700 + k * 5000 + 1), mode->blocking);
+    }
+    for (p = 0; p < nprocs; p++) {
+        for (t = 0; t < nteams; t++)
+            sim_script_do(c.script, p, SIM_CREATE, (t * 5 + p) % nteams);
+        for (k = 0; k < CALLS; k++) {
+            for (t = 0; t < nteams; t++)
+                sim_script_do(c.script, p, SIM_POST, (p % 2 ? nteams - 1 - t : t) * CALLS + k);
+        }
+        for (t = CALLS * nteams - 1; t >= 0; t--)
+            sim_script_do(c.script, p, SIM_WAIT, t);
+        for (t = 0; t < nteams; t++)
+            sim_script_do(c.script, p, SIM_FREE, t);
+    }
+    assert_true(sim_case_end(&c, "teams in different orders"));
+}
+
+static void test_orders(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 1; seed <= 12; seed++)
+        run_orders(2 + (int)(seed % 3), 12, seed, &sim_modes[1]);
+}
+
+/* Lanes for 16, teams 20: the four that come last are served otherwise, by all their members. */
+static void test_no_lane_left(void **state)
+{
+    enum { TEAMS = 20 };
+    sim_options_t options = sim_options(3, 11);
+    sim_case_t c = sim_case(&options, "auto", &sim_modes[1]);
+    int t;
+
+    (void)state;
+    c.world->procs[1].config.ctl_bytes = 20 * c.world->procs[1].config.plan.ctl_bytes;
+    sim_start(c.world);
+    for (t = 0; t < TEAMS; t++) {
+        sim_script_team(c.script);
+        sim_script_all(c.script, SIM_CREATE, t);
+        sim_add_call(&c, t, 1000, false);
+        c.script->calls[t].expect = t < 16 ? SIM_EXPECT_OK : SIM_EXPECT_DECLINED;
+        sim_script_all(c.script, SIM_POST, t);
+        sim_script_all(c.script, SIM_WAIT, t);
+    }
+    for (t = 0; t < TEAMS; t++)
+        sim_script_all(c.script, SIM_FREE, t);
+    assert_true(sim_case_end(&c, "no lane left"));
+}
+
+static void test_eight_outstanding(void **state)
+{
+    uint64_t seed;
+    int k;
+
+    (void)state;
+    for (seed = 1; seed <= 20; seed++) {
+        sim_options_t options = sim_options(2 + (int)(seed % 4), seed);
+        sim_case_t c = sim_case(&options, seed % 2 ? "ring" : "twoshot", &sim_modes[1]);
+        int team;
+
+        sim_start(c.world);
+        team = sim_script_team(c.script);
+        sim_script_all(c.script, SIM_CREATE, team);
+        for (k = 0; k < 8; k++)
+            sim_script_all(c.script, SIM_POST, sim_add_call(&c, team, 100 + 3000 * (uint64_t)k, false));
+        for (k = 7; k >= 0; k--)
+            sim_script_all(c.script, SIM_WAIT, k);
+        sim_script_all(c.script, SIM_FREE, team);
+        assert_true(sim_case_end(&c, "eight outstanding"));
+    }
+}
+
+/* Lanes are used again and again; late messages of one life must not disturb the next. */
+static void test_thousands(void **state)
+{
+    enum { TEAMS = 2000 };
+    sim_options_t options = sim_options(3, 5);
+    sim_case_t c = sim_case(&options, "auto", &sim_modes[2]);
+    int t, members[3][2] = {{0, 1}, {1, 2}, {2, 0}};
+
+    (void)state;
+    sim_start(c.world);
+    for (t = 0; t < TEAMS; t++) {
+        int team = t % 4 == 3 ? sim_script_team(c.script)
+                              : sim_script_team_of(c.script, 2, members[t % 4]);
+
+        sim_script_all(c.script, SIM_CREATE, team);
+        sim_add_call(&c, team, 1 + (uint64_t)t % 50, t % 3 != 0);
+        sim_script_all(c.script, SIM_POST, t);
+        sim_script_all(c.script, SIM_WAIT, t);
+        sim_script_all(c.script, SIM_FREE, team);
+    }
+    assert_true(sim_case_end(&c, "teams by the thousand"));
+}
+
+typedef void (*spoil_fn)(sim_case_t *c);
+
+static void spoil_device(sim_case_t *c)
+{
+    c->world->procs[1].no_device = true;
+}
+
+static void spoil_parameters(sim_case_t *c)
+{
+    c->world->procs[2].config.plan.chunk_size = 512;
+}
+
+static void spoil_capability(sim_case_t *c)
+{
+    c->world->procs[2].compute_capability = 80;
+}
+
+static void spoil_window(sim_case_t *c)
+{
+    c->world->procs[1].config.window_bytes = 1000;
+}
+
+static void spoil_page(sim_case_t *c)
+{
+    c->world->procs[0].config.ctl_bytes = 0;
+}
+
+static void spoil_eligible(sim_case_t *c)
+{
+    c->script->teams[0].ineligible = 2;
+}
+
+static void run_declined(spoil_fn spoil, uint64_t seed)
+{
+    sim_options_t options = sim_options(4, seed);
+    sim_case_t c = sim_case(&options, "auto", &sim_modes[seed % 2]);
+    int team = sim_script_team(c.script), k;
+
+    spoil(&c);
+    sim_start(c.world);
+    sim_script_all(c.script, SIM_CREATE, team);
+    for (k = 0; k < 3; k++) {
+        sim_add_call(&c, team, 100 * (uint64_t)k + 1, false);
+        c.script->calls[k].expect = SIM_EXPECT_DECLINED;
+        sim_script_all(c.script, SIM_POST, k);
+    }
+    for (k = 0; k < 3; k++)
+        sim_script_all(c.script, SIM_WAIT, k);
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_case_end(&c, "declined"));
+}
+
+static void test_declined(void **state)
+{
+    static const spoil_fn spoils[] = {spoil_device, spoil_parameters, spoil_capability,
+                                      spoil_window, spoil_page,       spoil_eligible};
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++) {
+        run_declined(spoils[i], 2 * i);
+        run_declined(spoils[i], 2 * i + 1);
+    }
+}
+
+/* One member's "cannot" is enough: nobody waits for a member that never posts. */
+static void test_silent_member(void **state)
+{
+    sim_options_t options = sim_options(3, 9);
+    sim_case_t c = sim_case(&options, "auto", &sim_modes[0]);
+    int team = sim_script_team(c.script), call;
+
+    (void)state;
+    spoil_device(&c);
+    sim_start(c.world);
+    sim_script_all(c.script, SIM_CREATE, team);
+    call = sim_add_call(&c, team, 10, true);
+    c.script->calls[call].expect = SIM_EXPECT_DECLINED;
+    sim_script_do(c.script, 1, SIM_POST, call);
+    sim_script_do(c.script, 0, SIM_POST, call);
+    sim_script_do(c.script, 0, SIM_WAIT, call);
+    sim_script_do(c.script, 1, SIM_WAIT, call);
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_case_end(&c, "a member that posts nothing"));
+}
+
+static void test_no_stream_words(void **state)
+{
+    sim_options_t options = sim_options(3, 21);
+    sim_case_t c;
+    int team, call;
+
+    (void)state;
+    options.stream_words = false;
+    c = sim_case(&options, "ring", &sim_modes[2]);
+    sim_start(c.world);
+    team = sim_script_team(c.script);
+    sim_script_all(c.script, SIM_CREATE, team);
+    call = sim_add_call(&c, team, 5000, true);
+    sim_script_all(c.script, SIM_POST, call);
+    sim_script_all(c.script, SIM_WAIT, call);
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_case_end(&c, "devices without stream words"));
+}
+
+/* Each rank wants its flags elsewhere: an edge has its receiver's mode. */
+static void test_mixed_modes(void **state)
+{
+    uint64_t seed;
+    int p, k, team;
+
+    (void)state;
+    for (seed = 1; seed <= 30; seed++) {
+        sim_options_t options = sim_options(2 + (int)(seed % 4), seed);
+        sim_case_t c = sim_case(&options, seed % 2 ? "ring" : "twoshot", &sim_modes[0]);
+
+        for (p = 0; p < options.nprocs; p++) {
+            gdr_engine_config_t *config = &c.world->procs[p].config;
+
+            config->flags = (gdr_flags_mode_t)((seed + (uint64_t)p) % 3);
+            config->thread_multiple = p == 1;
+            config->stream_waits = (gdr_mode_t)((seed / 3 + (uint64_t)p) % 3);
+        }
+        sim_start(c.world);
+        team = sim_script_team(c.script);
+        sim_script_all(c.script, SIM_CREATE, team);
+        for (k = 0; k < 4; k++) {
+            sim_add_call(&c, team, 1 + 9000 * (uint64_t)k, k % 2 == 0);
+            sim_script_all(c.script, SIM_POST, k);
+            sim_script_all(c.script, SIM_WAIT, k);
+        }
+        sim_script_all(c.script, SIM_FREE, team);
+        assert_true(sim_case_end(&c, "mixed modes"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders),        cmocka_unit_test(test_no_lane_left),
+        cmocka_unit_test(test_eight_outstanding), cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_declined),      cmocka_unit_test(test_silent_member),
+        cmocka_unit_test(test_no_stream_words), cmocka_unit_test(test_mixed_modes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
