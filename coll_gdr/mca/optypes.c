@@ -86,6 +86,8 @@ static bool find_c_type(struct ompi_datatype_t *dtype, gdr_type_t *out)
         {MPI_LONG_LONG_INT, SIGNED, 0, 0},
         {MPI_SHORT, SIGNED, 0, 0},
         {MPI_SIGNED_CHAR, SIGNED, 0, 0},
+        /* Not the standard's, but Open MPI reduces them as integers, and benchmarks use that. */
+        {MPI_CHAR, SIGNED, 0, 0},
         {MPI_UNSIGNED, UNSIGNED, 0, 0},
         {MPI_UNSIGNED_LONG, UNSIGNED, 0, 0},
         {MPI_UNSIGNED_LONG_LONG, UNSIGNED, 0, 0},
@@ -122,6 +124,7 @@ static bool find_c_type(struct ompi_datatype_t *dtype, gdr_type_t *out)
 static bool find_fortran_type(struct ompi_datatype_t *dtype, gdr_type_t *out)
 {
     const entry_t table[] = {
+        {MPI_CHARACTER, UNSIGNED, 0, 0},
         {MPI_INTEGER, SIGNED, 0, 0},
         {MPI_REAL, FLOATING, 0, 0},
         {MPI_DOUBLE_PRECISION, FLOATING, 0, 0},
@@ -156,6 +159,9 @@ bool gdr_mca_optype(struct ompi_op_t *op, struct ompi_datatype_t *dtype, gdr_op_
 
     if (!find_op(op, &o) || (!find_c_type(dtype, &t) && !find_fortran_type(dtype, &t)))
         return false;
+    /* Beyond the standard, Open MPI computes with bytes as with unsigned integers. */
+    if (t == GDR_TYPE_BYTE && !gdr_optype_supported(o, t))
+        t = GDR_TYPE_UINT8;
     if (t >= GDR_TYPE_COUNT || !gdr_optype_supported(o, t))
         return false;
     *gdr_op = o;

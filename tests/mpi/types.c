@@ -128,6 +128,8 @@ const t_type_t *t_types(size_t *n)
         PAIR(MPI_2DOUBLE_PRECISION, T_FLOAT, 8, 8, 0),
         PAIR(MPI_2INTEGER, T_SIGNED, 4, 4, 4),
         SCALAR(MPI_SIGNED_CHAR, T_SIGNED, false),
+        SCALAR(MPI_CHAR, T_SIGNED, false),
+        SCALAR(MPI_CHARACTER, T_UNSIGNED, false),
         SCALAR(MPI_UNSIGNED_CHAR, T_UNSIGNED, false),
         SCALAR(MPI_SHORT, T_SIGNED, false),
         SCALAR(MPI_UNSIGNED_SHORT, T_UNSIGNED, false),
