@@ -233,6 +233,32 @@ static void test_seeds(void **state)
     expect_ok(seeds, ENV("CUDA_EMU_DELAY=2000"));
 }
 
+static void sleep_a_little(void *data)
+{
+    usleep(50000);
+    *(volatile int *)data = 1;
+}
+
+/* CUDA_EMU_IMPLICIT_SYNC: what CUDA allows to synchronise ("Implicit Synchronization") does. */
+static void allocation_waits(void)
+{
+    static volatile int done;
+    CUstream stream;
+    CUdeviceptr p;
+
+    use_device(0);
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuLaunchHostFunc(stream, sleep_a_little, (void *)(uintptr_t)&done));
+    OK(cuMemAlloc(&p, 64));
+    CHECK(done == 1);
+}
+
+static void test_implicit_sync(void **state)
+{
+    (void)state;
+    expect_ok(allocation_waits, ENV("CUDA_EMU_IMPLICIT_SYNC=1"));
+}
+
 /* New device memory holds no zeros by chance. */
 static void poisoned(void)
 {

@@ -243,9 +243,35 @@ static void capture_forbids(void)
     CHECK(graph == NULL);
 }
 
+/* "Potentially unsafe" calls are errors under a capture, but not in relaxed mode. */
+static void unsafe_calls(void)
+{
+    CUstream stream;
+    CUgraph graph = NULL;
+    CUevent event;
+    CUdeviceptr p;
+
+    use_device(0);
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuEventQuery(event));
+    OK(cuMemAlloc(&p, 64));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    IS(cuEventQuery(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    (void)cuStreamEndCapture(stream, &graph);
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    IS(cuMemAlloc(&p, 64), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    (void)cuStreamEndCapture(stream, &graph);
+    OK(cuMemAlloc(&p, 64));
+}
+
 static void test_capture(void **state)
 {
     (void)state;
+    expect_ok(unsafe_calls, NO_ENV);
     expect_ok(capture, NO_ENV);
     expect_ok(capture_forbids, NO_ENV);
 }
