@@ -283,9 +283,9 @@ static void test_poison(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_counters),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_failures),      cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_implicit_sync), cmocka_unit_test(test_poison),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
