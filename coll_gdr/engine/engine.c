@@ -81,8 +81,7 @@ static unsigned take_work(gdr_engine_t *engine)
 
     if (__atomic_load_n(&engine->work, __ATOMIC_RELAXED) == 0)
         return 0;
-    __atomic_store_n(&engine->work, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&engine->work, 0, __ATOMIC_ACQ_REL);
     gdr_teams_update(engine);
     events = gdr_calls_take(engine);
     return events + gdr_inbox_drain(engine);
