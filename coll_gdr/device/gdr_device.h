@@ -106,6 +106,9 @@ gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t b
                                      uint64_t *context_id);
 void gdr_device_pinned_free(const gdr_log_t *log, int ordinal, void *host, uint64_t context_id);
 
+/* Whether `context` (of gdr_mem_info_t) is the primary context of `ordinal`; after a load. */
+bool gdr_device_is_primary(int ordinal, uint64_t context);
+
 /* Number of the primary context of `ordinal`, unique in the process; 0 if it is not active. */
 uint64_t gdr_device_context_id(int ordinal);
 

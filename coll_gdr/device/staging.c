@@ -129,6 +129,19 @@ void gdr_device_pinned_free(const gdr_log_t *log, int ordinal, void *host, uint6
     gdr_driver()->cuDevicePrimaryCtxRelease(device); /* and the allocation's */
 }
 
+bool gdr_device_is_primary(int ordinal, uint64_t context)
+{
+    const gdr_driver_t *cu = gdr_driver();
+    CUcontext primary;
+    CUdevice device;
+
+    if (cu == NULL || cu->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
+        cu->cuDevicePrimaryCtxRetain(&primary, device) != CUDA_SUCCESS)
+        return false;
+    cu->cuDevicePrimaryCtxRelease(device);
+    return primary == (CUcontext)(uintptr_t)context;
+}
+
 uint64_t gdr_device_context_id(int ordinal)
 {
     const gdr_driver_t *cu = gdr_driver();
