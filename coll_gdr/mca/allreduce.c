@@ -1,13 +1,17 @@
 /* MPI_Allreduce. */
+#include "mca/away.h"
 #include "mca/gdr_mca.h"
 #include "mca/staging.h"
 
 /* GDR_OK, GDR_ERR_DECLINED (nothing has been written) or an error. */
-static gdr_status_t run(gdr_mca_module_t *module, const gdr_call_desc_t *desc)
+static gdr_status_t run(gdr_mca_module_t *module, gdr_call_desc_t *desc)
 {
     gdr_call_t *call = NULL;
-    gdr_status_t status;
+    gdr_away_t away;
+    gdr_status_t status = gdr_away_begin(&away, module, desc);
 
+    if (status != GDR_OK)
+        return status;
     gdr_progress_call_begins();
     pthread_mutex_lock(&module->lock);
     status = gdr_call_post(module->team, desc, &call);
@@ -20,7 +24,7 @@ static gdr_status_t run(gdr_mca_module_t *module, const gdr_call_desc_t *desc)
         gdr_call_release(call);
     }
     gdr_progress_call_ends();
-    return status;
+    return gdr_away_end(&away, status);
 }
 
 static int staged(gdr_mca_module_t *module, const gdr_mca_args_t *args, const char *reason)

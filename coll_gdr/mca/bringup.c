@@ -1,4 +1,5 @@
 /* What the first device call of the process and of a communicator brings into being. */
+#include "mca/away.h"
 #include "mca/gdr_mca.h"
 #include "mca/staging.h"
 
@@ -72,6 +73,7 @@ void gdr_mca_shutdown(void)
 
     gdr_progress_stop();
     gdr_stage_shutdown();
+    gdr_away_shutdown();
     atomic_store(&gdr_mca.engine, NULL);
     if (engine != NULL)
         gdr_engine_destroy(engine);
@@ -125,13 +127,15 @@ static void find_reach(gdr_mca_module_t *module)
         module->reach = GDR_REACH_TEAM;
 }
 
-gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, const char **reason)
+gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, int device, const char **reason)
 {
     gdr_mca_reach_t reach;
 
     pthread_mutex_lock(&module->lock);
-    if (module->reach == GDR_REACH_UNKNOWN)
+    if (module->reach == GDR_REACH_UNKNOWN) {
+        module->device = device;
         find_reach(module);
+    }
     reach = module->reach;
     *reason = reach == GDR_REACH_STAGE ? module->stage_reason : NULL;
     pthread_mutex_unlock(&module->lock);

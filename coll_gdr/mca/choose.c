@@ -31,7 +31,7 @@ static gdr_mca_way_t device_call(gdr_mca_module_t *module, const gdr_mca_args_t 
         return stage_because(reason, "inter-communicators are not served on the device");
     if (!gdr_mca_optype(args->op, args->dtype, &desc->op, &desc->type))
         return stage_because(reason, "this operation and type are not served on the device");
-    switch (gdr_mca_reach(module, reason)) {
+    switch (gdr_mca_reach(module, desc->device, reason)) {
     case GDR_REACH_TEAM:
         break;
     case GDR_REACH_STAGE:

@@ -65,7 +65,9 @@ typedef struct gdr_mca_module {
     gdr_mca_reach_t reach;
     gdr_team_t *team;
     int *procs;
-    const char *stage_reason; /* GDR_REACH_STAGE */
+    int device;                        /* of the lane: that of the first device call */
+    atomic_uint_fast64_t home_context; /* its primary context, once a buffer has shown it */
+    const char *stage_reason;          /* GDR_REACH_STAGE */
     bool said_staged;
     atomic_uint_fast64_t explained; /* bit k: calls of 2^k bytes have been explained */
     /* Nonblocking calls in call order from the oldest that is undecided, see request.c. */
@@ -126,10 +128,11 @@ int gdr_mca_error(gdr_status_t status);
  */
 gdr_engine_t *gdr_mca_engine(void);
 /*
- * Whether the engine serves the module's communicator; makes module->team at the first call.
+ * Whether the engine serves the module's communicator; makes module->team at the first call, whose
+ * buffers lie on `device`.
  * GDR_REACH_STAGE with *reason set; GDR_REACH_UNKNOWN: local failure, said.
  */
-gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, const char **reason);
+gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, int device, const char **reason);
 /* Component close: no communicator is left. */
 void gdr_mca_shutdown(void);
 

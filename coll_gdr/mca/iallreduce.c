@@ -14,8 +14,12 @@ static int start(gdr_mca_request_t *request, ompi_request_t **out)
 static int post_device(gdr_mca_request_t *request, ompi_request_t **out)
 {
     gdr_mca_module_t *module = request->module;
-    gdr_status_t status;
+    gdr_status_t status = gdr_away_begin(&request->away, module, &request->desc);
 
+    if (status != GDR_OK) {
+        gdr_request_drop(request);
+        return gdr_mca_error(status);
+    }
     pthread_mutex_lock(&module->lock);
     status = gdr_call_post(module->team, &request->desc, &request->call);
     if (status == GDR_OK) {
@@ -24,6 +28,7 @@ static int post_device(gdr_mca_request_t *request, ompi_request_t **out)
     }
     pthread_mutex_unlock(&module->lock);
     if (status != GDR_OK) {
+        gdr_away_end(&request->away, status);
         gdr_request_drop(request);
         return gdr_mca_error(status);
     }

@@ -15,6 +15,8 @@ static void construct(gdr_mca_module_t *module)
     module->reach = GDR_REACH_UNKNOWN;
     module->team = NULL;
     module->procs = NULL;
+    module->device = -1;
+    atomic_init(&module->home_context, 0);
     module->stage_reason = NULL;
     module->said_staged = false;
     atomic_init(&module->explained, 0);

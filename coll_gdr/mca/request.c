@@ -102,7 +102,7 @@ static void finish_device(gdr_mca_request_t *request, gdr_status_t status)
         gdr_mca_served(request->module, request->call, &request->desc);
     gdr_call_release(request->call);
     request->call = NULL;
-    request->rc = gdr_mca_error(status);
+    request->rc = gdr_mca_error(gdr_away_end(&request->away, status));
     request->state = GDR_REQUEST_FINAL;
 }
 
@@ -110,6 +110,7 @@ static void decline(gdr_mca_request_t *request)
 {
     gdr_call_release(request->call);
     request->call = NULL;
+    gdr_away_end(&request->away, GDR_ERR_DECLINED);
     if (gdr_stage_allowed(request->module, "a process cannot take the device path")) {
         gdr_request_pass_on(request);
     } else {

@@ -8,6 +8,7 @@
 #ifndef GDR_REQUEST_H
 #define GDR_REQUEST_H
 
+#include "mca/away.h"
 #include "mca/gdr_mca.h"
 #include "mca/staging.h"
 
@@ -27,6 +28,7 @@ typedef struct gdr_mca_request {
     int rc;
     gdr_mca_args_t args;
     gdr_call_desc_t desc;
+    gdr_away_t away;
     gdr_call_t *call;
     gdr_stage_t stage;
     ompi_request_t *inner;

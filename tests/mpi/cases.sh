@@ -25,4 +25,6 @@ END
 chmod +x "$work/own_device"
 run "another CUDA_VISIBLE_DEVICES on each rank" 60 "$emu" --devices 4 mpirun -np 4 \
     --mca coll gdr "$work/own_device" "$programs/cases" odd_counts large
+run "devices that cannot reach each other" 60 env CUDA_EMU_PEERS=none "$emu" mpirun -np 3 \
+    --mca coll gdr "$programs/cases" min_in_place other_device
 finish

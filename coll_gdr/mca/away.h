@@ -1,0 +1,28 @@
+/*
+ * Buffers that are not at home on the device of the communicator's lane (D1): of another device, or
+ * of another context. The lane's device reaches them directly where it can; else the call works on
+ * copies in the lane's device, which never touch the host.
+ */
+#ifndef GDR_AWAY_H
+#define GDR_AWAY_H
+
+#include "mca/gdr_mca.h"
+
+typedef struct gdr_away {
+    int ordinal;         /* of the lane's device */
+    uint64_t send, recv; /* copies; 0: none */
+    uint64_t user_recv;
+    uint64_t bytes;
+} gdr_away_t;
+
+/*
+ * Makes desc's buffers usable on the lane's device, maybe by other addresses. Errors are logged;
+ * nothing is held then.
+ */
+gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc);
+/* Copies the result to where it belongs if `status` is GDR_OK, frees; the status of both. */
+gdr_status_t gdr_away_end(gdr_away_t *away, gdr_status_t status);
+
+void gdr_away_shutdown(void);
+
+#endif
