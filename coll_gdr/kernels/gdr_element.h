@@ -37,8 +37,9 @@ template <class V> struct gdr_same_pair {
     V value, index;
 };
 
-/* gdr_element<TYPE, OP>::representation: what a kernel computes with. Addition that wraps, and everything that
- * looks at bits or at "not zero", is done in unsigned arithmetic, which is defined in C. */
+/* gdr_element<TYPE, OP>::representation: what a kernel computes with. Addition that wraps, and
+ * everything that looks at bits or at "not zero", is done in unsigned arithmetic, which is defined
+ * in C. */
 template <gdr_type_t TYPE, gdr_op_t OP> struct gdr_element;
 
 #define GDR_ORDERED(OP) ((OP) == GDR_OP_MIN || (OP) == GDR_OP_MAX)
@@ -61,7 +62,7 @@ GDR_SIGNED(INT64, int64_t, uint64_t)
 
 #define GDR_PLAIN(TYPE, ...)                                                                       \
     template <gdr_op_t OP> struct gdr_element<GDR_TYPE_##TYPE, OP> {                               \
-        typedef __VA_ARGS__ representation;                                                                  \
+        typedef __VA_ARGS__ representation;                                                        \
     };
 GDR_PLAIN(UINT8, uint8_t)
 GDR_PLAIN(UINT16, uint16_t)

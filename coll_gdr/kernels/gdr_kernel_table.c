@@ -26,7 +26,7 @@ static const gdr_kernel_t kernels[GDR_OP_COUNT][GDR_TYPE_COUNT] = {
 #undef ENTRY
 };
 
-/* The type whose kernel serves `type`: all but comparisons treat the integers of one width alike. */
+/* The type whose kernel serves `type`: all but MIN and MAX treat integers of one width alike. */
 static gdr_type_t representation(gdr_op_t op, gdr_type_t type)
 {
     bool ordered = op == GDR_OP_MIN || op == GDR_OP_MAX;

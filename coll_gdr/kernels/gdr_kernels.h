@@ -24,11 +24,11 @@ extern "C" {
 
 /*
  * Addresses are device addresses (CUdeviceptr) that the launching context may access, of any
- * alignment. An output may be the very same array as an input or lie apart from it; it never
- * overlaps one partly, and the outputs never overlap each other.
+ * alignment (but the abort word's). An output may be the very same array as an input or lie apart
+ * from it; it never overlaps one partly, and the outputs never overlap each other.
  */
 typedef struct gdr_kernel_args {
-    uint64_t abort; /* a 64-bit word, 8-byte aligned: not 0 there = write nothing; 0 = no such word */
+    uint64_t abort; /* of a 64-bit word; not 0 in it: write nothing. 0: there is no such word */
     uint64_t in[GDR_KERNEL_MAX_INPUTS];
     uint64_t out[GDR_KERNEL_MAX_OUTPUTS];
     uint64_t count; /* elements; for the copy kernel: bytes */

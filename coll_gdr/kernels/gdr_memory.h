@@ -70,9 +70,19 @@ GDR_INLINE void gdr_put_whole(uint64_t address, gdr_unit_t unit)
                  : "l"(address), "l"(unit.word[0]), "l"(unit.word[1]));
 }
 
+/* Volatile: the word is set from another stream, also while the kernel waits to be scheduled. */
+GDR_INLINE uint64_t gdr_get_volatile(uint64_t address)
+{
+    uint64_t value;
+
+    asm volatile("ld.volatile.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
+    return value;
+}
+
 #else
 
-extern "C" void gdr_twin_misaligned(uint64_t address, unsigned bytes) __attribute__((noreturn, cold));
+extern "C" void gdr_twin_misaligned(uint64_t address, unsigned bytes)
+    __attribute__((noreturn, cold));
 
 GDR_INLINE void gdr_check(uint64_t address, unsigned bytes)
 {
@@ -103,6 +113,12 @@ GDR_INLINE gdr_unit_t gdr_get_whole(uint64_t address)
 GDR_INLINE void gdr_put_whole(uint64_t address, gdr_unit_t unit)
 {
     gdr_put(address, unit);
+}
+
+GDR_INLINE uint64_t gdr_get_volatile(uint64_t address)
+{
+    gdr_check(address, sizeof(uint64_t));
+    return *reinterpret_cast<const volatile uint64_t *>(address);
 }
 
 #endif
@@ -208,10 +224,9 @@ GDR_INLINE void gdr_store_bytes(gdr_unit_t unit, uint64_t address, uint32_t byte
     }
 }
 
-/* Volatile: the word is set from another stream, also while the kernel waits to be scheduled. */
 GDR_INLINE bool gdr_aborted(uint64_t word)
 {
-    return word != 0 && *reinterpret_cast<const volatile uint64_t *>(word) != 0;
+    return word != 0 && gdr_get_volatile(word) != 0;
 }
 
 #endif

@@ -106,7 +106,8 @@ GDR_INLINE uint64_t gdr_reduce_alignment(const gdr_kernel_args_t &args, uint64_t
 }
 
 /* Bytes before the first output's 16-byte boundary; 0 where that would cut an element. */
-template <class E> GDR_INLINE uint64_t gdr_reduce_head(const gdr_kernel_args_t &args, uint64_t total)
+template <class E>
+GDR_INLINE uint64_t gdr_reduce_head(const gdr_kernel_args_t &args, uint64_t total)
 {
     uint64_t head = -args.out[0] % sizeof(gdr_unit_t);
 

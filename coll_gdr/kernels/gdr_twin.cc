@@ -50,10 +50,12 @@ bool gdr_twin_map(gdr_kernel_args_t *mapped, const struct cuda_emu_launch *launc
 }
 
 /* The card would report CUDA_ERROR_MISALIGNED_ADDRESS (716), for which a twin has no way to tell:
- * it is a fault of the kernel, never of its caller. */
+ * it is a fault of this component, never of the application. */
 extern "C" void gdr_twin_misaligned(uint64_t address, unsigned bytes)
 {
-    fprintf(stderr, "coll/gdr twin: a %u-byte access at 0x%" PRIx64 " is not aligned: the card "
-                    "would stop with error 716\n", bytes, address);
+    fprintf(stderr,
+            "coll/gdr twin: a %u-byte access at 0x%" PRIx64 " is not aligned: the card "
+            "would stop with error 716\n",
+            bytes, address);
     abort();
 }

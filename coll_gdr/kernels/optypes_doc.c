@@ -4,7 +4,7 @@
 #include "kernels/gdr_kernels.h"
 
 static const char *const handles[GDR_TYPE_COUNT] = {
-#define GDR_HANDLES(ID, text) [GDR_TYPE_##ID] = text,
+#define GDR_HANDLES(ID, text) [GDR_TYPE_##ID] = (text),
 #include "base/optypes.def"
 };
 

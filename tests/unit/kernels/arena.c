@@ -43,7 +43,8 @@ void arena_open(void)
     size_t usable = (ARENA_BYTES + page - 1) / page * page;
 
     for (unsigned r = 0; r < ARENA_REGIONS; r++) {
-        uint8_t *base = mmap(NULL, usable + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint8_t *base =
+            mmap(NULL, usable + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (base == MAP_FAILED || mprotect(base + page, usable, PROT_READ | PROT_WRITE) != 0) {
             perror("arena_open");
@@ -153,10 +154,8 @@ static twin_t *twin_of(const gdr_kernel_t *kernel)
 bool arena_launch(const gdr_kernel_t *kernel, const gdr_kernel_args_t *args, uint32_t blocks,
                   uint32_t threads)
 {
-    struct cuda_emu_launch launch = {.abi = CUDA_EMU_TWIN_ABI,
-                                     .grid = {blocks, 1, 1},
-                                     .block = {threads, 1, 1},
-                                     .map = map};
+    struct cuda_emu_launch launch = {
+        .abi = CUDA_EMU_TWIN_ABI, .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .map = map};
     gdr_kernel_args_t copy = *args;
     void *pointers[] = {&copy};
     twin_t *twin = twin_of(kernel);

@@ -16,7 +16,7 @@
 
 /* Where in its region an operand lies. */
 typedef struct arena_place {
-    bool at_end;  /* the last byte is `shift` bytes before the forbidden page; else from the start */
+    bool at_end; /* the last byte is `shift` bytes before the forbidden page; else from the start */
     unsigned shift;
 } arena_place_t;
 

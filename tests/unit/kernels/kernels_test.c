@@ -229,7 +229,7 @@ static void reduce_four(gdr_op_t op, gdr_type_t type, const void *elements, void
     for (unsigned k = 0; k < 4; k++) {
         uint8_t *in = arena_put(k, (arena_place_t){true, 0}, kernel->bytes);
 
-        memcpy(in, (const uint8_t *)elements + k * kernel->bytes, kernel->bytes);
+        memcpy(in, (const uint8_t *)elements + (size_t)k * kernel->bytes, kernel->bytes);
         args.in[k] = (uintptr_t)in;
     }
     args.out[0] = (uintptr_t)arena_put(FIRST_OUT, (arena_place_t){true, 0}, kernel->bytes);
@@ -319,8 +319,8 @@ static void launch_with_abort(const gdr_kernel_t *kernel, uint64_t *word, bool w
     memset(untouched, 0x5a, sizeof(untouched));
     assert_true(arena_launch(kernel, &args, 2, 32));
     for (unsigned o = 0; o < 2; o++)
-        assert_int_equal(
-            memcmp((const void *)(uintptr_t)args.out[o], untouched, shot.bytes) != 0, written);
+        assert_int_equal(memcmp((const void *)(uintptr_t)args.out[o], untouched, shot.bytes) != 0,
+                         written);
 }
 
 static void test_abort_word(void **state)
@@ -338,8 +338,11 @@ static void test_abort_word(void **state)
 /* A range that the emulator refuses: the launch does nothing at all. */
 static void test_refused_range(void **state)
 {
-    shot_t shot = {.kernel = gdr_kernel_find(GDR_OP_SUM, GDR_TYPE_INT32), .count = 50,
-                   .bytes = 200, .nin = 3, .nout = 2};
+    shot_t shot = {.kernel = gdr_kernel_find(GDR_OP_SUM, GDR_TYPE_INT32),
+                   .count = 50,
+                   .bytes = 200,
+                   .nin = 3,
+                   .nout = 2};
     gdr_kernel_args_t args;
     uint8_t untouched[200];
 

@@ -115,7 +115,7 @@ static void integer_op(gdr_op_t op, shape_t shape, uint8_t *acc, const uint8_t *
         break;
     default:
         for (unsigned i = 0; i < bytes; i++)
-            acc[i] = op == GDR_OP_BAND ? acc[i] & in[i]
+            acc[i] = op == GDR_OP_BAND  ? acc[i] & in[i]
                      : op == GDR_OP_BOR ? acc[i] | in[i]
                                         : acc[i] ^ in[i];
         return;
@@ -272,9 +272,22 @@ static uint64_t step(uint64_t *seed)
 
 static double awkward_real(uint64_t r)
 {
-    static const double values[] = {0.0,     -0.0,     1.0,      -1.0,     1e8,    -1e8,
-                                    (double)INFINITY, -(double)INFINITY, (double)NAN, -(double)NAN,
-                                    1e-40,   -1e-310,  3e38,     1.0000001, 0.1,   -3.0};
+    static const double values[] = {0.0,
+                                    -0.0,
+                                    1.0,
+                                    -1.0,
+                                    1e8,
+                                    -1e8,
+                                    (double)INFINITY,
+                                    -(double)INFINITY,
+                                    (double)NAN,
+                                    -(double)NAN,
+                                    1e-40,
+                                    -1e-310,
+                                    3e38,
+                                    1.0000001,
+                                    0.1,
+                                    -3.0};
 
     if (r % 4 != 0)
         return ((double)(r >> 20 & 0xfffff) - 524288.0) / 1024.0;
@@ -307,8 +320,9 @@ static void fill_one(shape_t shape, uint8_t *p, size_t size, uint64_t *seed)
     else if (shape.kind == TRUTH)
         put_integer(p, w, awkward_truth(step(seed), w));
     else if (shape.kind == PAIR_INTEGER)
-        put_integer(p, w, step(seed) % 8 == 0 ? awkward_integer(step(seed), w)
-                                              : (__int128)(step(seed) % 3) - 1);
+        put_integer(p, w,
+                    step(seed) % 8 == 0 ? awkward_integer(step(seed), w)
+                                        : (__int128)(step(seed) % 3) - 1);
     else
         put_real(p, w, awkward_real(step(seed)));
     if (shape.kind == COMPLEX)

@@ -98,8 +98,8 @@ static void test_grid_is_bounded(void **state)
     (void)state;
     assert_int_equal(gdr_kernel_grid(0, 4, 0).blocks, 1);
     assert_int_equal(gdr_kernel_grid(1, 16, 7).blocks, 1);
-    assert_int_equal(gdr_kernel_grid(GDR_KERNEL_THREADS * 4, 4, 8).blocks, 1);
-    assert_int_equal(gdr_kernel_grid(GDR_KERNEL_THREADS * 4 + 1, 4, 8).blocks, 2);
+    assert_int_equal(gdr_kernel_grid(UINT64_C(4) * GDR_KERNEL_THREADS, 4, 8).blocks, 1);
+    assert_int_equal(gdr_kernel_grid(UINT64_C(4) * GDR_KERNEL_THREADS + 1, 4, 8).blocks, 2);
     assert_int_equal(gdr_kernel_grid(1 << 30, 1, 8).blocks, 8);
     assert_int_equal(gdr_kernel_grid(UINT64_MAX, 16, 0).blocks, GDR_KERNEL_DEFAULT_BLOCKS);
     assert_int_equal(gdr_kernel_grid(1000, 8, 3).threads, GDR_KERNEL_THREADS);
