@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK_BYTES   32
+#define CHECK_BYTES   32u
 #define CHECK_SECONDS 5.0
 
 typedef struct check {
@@ -102,7 +102,7 @@ static gdr_status_t run(check_t *check)
     if (status != UCS_OK)
         return gdr_ucx_failed(log, "UCX's access to this process's own window", status);
     if (memcmp(check->pattern, check->back, CHECK_BYTES) != 0) {
-        gdr_error(log, "UCX %s put %d bytes into this process's own window and says that it is "
+        gdr_error(log, "UCX %s put %u bytes into this process's own window and says that it is "
                        "done, but other bytes come back",
                   ucp_get_version_string(), CHECK_BYTES);
         return GDR_ERR_NET;
@@ -131,7 +131,7 @@ gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
     check_t check = {.mem = mem};
     gdr_status_t status;
 
-    if (mem->bytes < 2 * CHECK_BYTES)
+    if (mem->bytes < 2 * (uint64_t)CHECK_BYTES)
         return GDR_OK;
     status = gdr_ucx_peer_create(net, net->address, net->address_bytes, &check.self);
     if (status != GDR_OK)

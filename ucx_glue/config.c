@@ -1,15 +1,41 @@
 /* The configuration and the context that gdr makes for itself. */
 #include "ucx_glue/ucx.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 
 #define CUDA_BITS (UCS_BIT(UCS_MEMORY_TYPE_CUDA))
 
 typedef struct setting {
     const char *name, *value;
-    bool late;       /* of a module that may be loaded by ucp_init() only */
-    const char *env; /* who sets this one means it */
+    bool late;             /* of a module that may be loaded by ucp_init() only */
+    bool (*applies)(void); /* NULL: always. Some versions of UCX warn of what they do not use */
 } setting_t;
+
+static bool has_posix(void)
+{
+    return gdr_ucx_tls_has_posix(getenv("UCX_TLS"));
+}
+
+/* Whether there is an RDMA device here. */
+static bool has_rdma(void)
+{
+    DIR *dir = opendir("/sys/class/infiniband");
+    struct dirent *entry;
+    bool found = false;
+
+    if (dir == NULL)
+        return false;
+    while (!found && (entry = readdir(dir)) != NULL)
+        found = entry->d_name[0] != '.';
+    closedir(dir);
+    return found;
+}
+
+static bool keepalive_is_ours(void)
+{
+    return getenv("UCX_KEEPALIVE_INTERVAL") == NULL;
+}
 
 /*
  * allocation: the control page comes from posix shared memory, which endpoints that report errors
@@ -18,18 +44,18 @@ typedef struct setting {
  * address the old window's keys; windows are registered once, there is nothing to cache.
  * fences: none is used, but an ucp_worker_fence() of UCX's own must not be a weak one.
  * protocols: the old ones touch device memory with memcpy.
+ * keepalive: shared memory notices only then that a peer is dead; UCX's own 20 s are long.
  * posix: without this, shared memory is left out of endpoints that report errors.
  * relaxed ordering: a word could reach the GPU before the data that an earlier RDMA write brought.
- * keepalive: shared memory notices only then that a peer is dead; UCX's own 20 s are long.
  */
 static const setting_t settings[] = {
     {"ALLOC_PRIO", "md:posix,thp,md:*,mmap,heap", false, NULL},
     {"RCACHE_ENABLE", "n", false, NULL},
     {"FENCE_MODE", "strong", false, NULL},
     {"PROTO_ENABLE", "y", false, NULL},
-    {"POSIX_ERROR_HANDLING", "y", true, NULL},
-    {"IB_PCI_RELAXED_ORDERING", "n", true, NULL},
-    {"KEEPALIVE_INTERVAL", "2s", false, "UCX_KEEPALIVE_INTERVAL"},
+    {"KEEPALIVE_INTERVAL", "2s", false, keepalive_is_ours},
+    {"POSIX_ERROR_HANDLING", "y", true, has_posix},
+    {"IB_PCI_RELAXED_ORDERING", "n", true, has_rdma},
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -39,7 +65,7 @@ static unsigned apply_settings(ucp_config_t *config)
     unsigned refused = 0;
 
     for (unsigned i = 0; i < SETTINGS; i++)
-        if ((settings[i].env == NULL || getenv(settings[i].env) == NULL) &&
+        if ((settings[i].applies == NULL || settings[i].applies()) &&
             ucp_config_modify(config, settings[i].name, settings[i].value) != UCS_OK)
             refused |= 1u << i;
     return refused;
@@ -126,7 +152,7 @@ static gdr_status_t check_memory_types(const gdr_log_t *log, ucp_context_h conte
 gdr_status_t gdr_ucx_context_create(const gdr_log_t *log, bool host_only, ucp_context_h *out)
 {
     ucp_context_h context;
-    bool again;
+    bool again = false;
     gdr_status_t status = try_context(log, true, &again, &context);
 
     if (status != GDR_OK)

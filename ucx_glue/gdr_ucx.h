@@ -29,8 +29,17 @@ typedef struct gdr_ucx_counters {
     uint64_t failed; /* operations that ended with an error */
 } gdr_ucx_counters_t;
 
+/* UCX looks at the calling thread's current CUDA context, which an application's threads need not
+ * have: always to map a peer's window, before 1.20 for everything. From the device room. */
+typedef struct gdr_ucx_device {
+    uint64_t (*owner)(uint64_t address); /* gdr_device_owner */
+    bool (*enter)(uint64_t context);     /* gdr_device_enter */
+    void (*leave)(void);                 /* gdr_device_leave */
+} gdr_ucx_device_t;
+
 typedef struct gdr_ucx_params {
     uint32_t abi; /* GDR_UCX_ABI */
+    const gdr_ucx_device_t *device; /* or NULL: threads have the right context; must outlive the net */
     bool host_windows;            /* tests: register_device() takes host memory */
     bool no_peer_errors;          /* tests: endpoints as where no transport reports a dead peer */
     gdr_ucx_counters_t *counters; /* or NULL; must outlive the net */

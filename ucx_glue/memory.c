@@ -69,6 +69,21 @@ static gdr_status_t map_region(gdr_net_mem_t *mem, const ucp_mem_map_params_t *p
     return result;
 }
 
+/* The first window shows whether UCX moves bytes of such memory. */
+static gdr_status_t map_and_check(gdr_net_mem_t *mem, const ucp_mem_map_params_t *params)
+{
+    gdr_net_t *net = mem->net;
+    gdr_status_t status = map_region(mem, params);
+
+    if (status != GDR_OK || net->windows_checked)
+        return status;
+    status = gdr_ucx_check_window(mem);
+    if (status != GDR_OK)
+        ucp_mem_unmap(net->context, mem->memh);
+    net->windows_checked = status == GDR_OK;
+    return status;
+}
+
 gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t bytes,
                                      gdr_net_mem_t **out)
 {
@@ -82,27 +97,23 @@ gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t by
     };
     gdr_net_mem_t *mem = mem_new(net);
     gdr_status_t status;
+    bool entered;
 
     if (mem == NULL)
         return GDR_ERR_NO_MEMORY;
     mem->device = true;
     mem->address = address;
-    status = map_region(mem, &params);
-    if (status != GDR_OK)
-        goto free;
-    if (!net->windows_checked)
-        status = gdr_ucx_check_window(mem);
-    if (status != GDR_OK)
-        goto unmap;
-    net->windows_checked = true;
+    mem->owner = net->params.device != NULL ? net->params.device->owner(address) : 0;
+    entered = gdr_ucx_enter(net, mem->owner);
+    status = map_and_check(mem, &params);
+    gdr_ucx_leave(net, entered);
+    if (status != GDR_OK) {
+        free(mem);
+        return status;
+    }
+    net->owner = mem->owner;
     *out = mem;
     return GDR_OK;
-
-unmap:
-    ucp_mem_unmap(net->context, mem->memh);
-free:
-    free(mem);
-    return status;
 }
 
 gdr_status_t gdr_ucx_alloc_host(gdr_net_t *net, size_t bytes, void **address, gdr_net_mem_t **out)
@@ -132,8 +143,10 @@ gdr_status_t gdr_ucx_alloc_host(gdr_net_t *net, size_t bytes, void **address, gd
 
 void gdr_ucx_deregister(gdr_net_t *net, gdr_net_mem_t *mem)
 {
+    bool entered = gdr_ucx_enter(net, mem->owner);
     ucs_status_t status = ucp_mem_unmap(net->context, mem->memh);
 
+    gdr_ucx_leave(net, entered);
     if (status != UCS_OK)
         gdr_ucx_failed(net->log, "ucp_mem_unmap", status);
     free(mem);
@@ -146,9 +159,11 @@ gdr_status_t gdr_ucx_pack(gdr_net_mem_t *mem, void *buffer, size_t *bytes)
                           .address = mem->address,
                           .bytes = mem->bytes};
     size_t capacity = *bytes, length;
+    bool entered = gdr_ucx_enter(mem->net, mem->owner);
     void *key;
     ucs_status_t status = ucp_rkey_pack(mem->net->context, mem->memh, &key, &length);
 
+    gdr_ucx_leave(mem->net, entered);
     if (status != UCS_OK)
         return gdr_ucx_failed(mem->net->log, "ucp_rkey_pack", status);
     head.key_bytes = (uint16_t)length;
@@ -185,6 +200,7 @@ gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t byt
     packed_head_t head;
     gdr_status_t result = read_head(log, packed, bytes, &head);
     ucs_status_t status;
+    bool entered;
 
     if (result != GDR_OK)
         return result;
@@ -193,7 +209,9 @@ gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t byt
         gdr_error(log, "no memory for a peer's region");
         return GDR_ERR_NO_MEMORY;
     }
+    entered = gdr_ucx_enter_if_old(peer->net);
     status = ucp_ep_rkey_unpack(peer->ep, (const char *)packed + sizeof(head), &rmem->rkey);
+    gdr_ucx_leave(peer->net, entered);
     if (status != UCS_OK) {
         free(rmem);
         return gdr_ucx_failed(log, "ucp_ep_rkey_unpack", status);
@@ -217,10 +235,13 @@ gdr_status_t gdr_ucx_map(gdr_net_rmem_t *rmem, uint64_t *address)
     const gdr_net_t *net = rmem->peer->net;
     void *local = NULL;
     ucs_status_t status;
+    bool entered;
 
     if (!rmem->device)
         return GDR_ERR_UNSUPPORTED;
+    entered = gdr_ucx_enter(net, net->owner);
     status = ucp_rkey_ptr(rmem->rkey, rmem->address, &local);
+    gdr_ucx_leave(net, entered);
     if (status != UCS_OK) {
         gdr_debug(net->log, "a peer's window cannot be mapped: %s", ucs_status_string(status));
         return GDR_ERR_UNSUPPORTED;

@@ -20,6 +20,22 @@ gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t
     }
 }
 
+bool gdr_ucx_enter(const gdr_net_t *net, uint64_t owner)
+{
+    return net->params.device != NULL && net->params.device->enter(owner);
+}
+
+bool gdr_ucx_enter_if_old(const gdr_net_t *net)
+{
+    return net->needs_context && gdr_ucx_enter(net, net->owner);
+}
+
+void gdr_ucx_leave(const gdr_net_t *net, bool entered)
+{
+    if (entered)
+        net->params.device->leave();
+}
+
 static gdr_status_t check_version(const gdr_ucx_params_t *params, const gdr_log_t *log)
 {
     unsigned major, minor, release;
@@ -61,6 +77,7 @@ static double seconds(void)
 static void net_close(gdr_net_t *net)
 {
     double end = seconds() + 1.0;
+    bool entered = gdr_ucx_enter_if_old(net);
 
     while (net->closing != NULL && seconds() < end)
         gdr_ucx_progress(net);
@@ -73,6 +90,7 @@ static void net_close(gdr_net_t *net)
     ucp_worker_release_address(net->worker, net->address);
     ucp_worker_destroy(net->worker);
     ucp_cleanup(net->context);
+    gdr_ucx_leave(net, entered);
     free(net);
 }
 
@@ -115,8 +133,12 @@ static gdr_status_t create_worker(gdr_net_t *net)
     return GDR_OK;
 }
 
+/* From this version on UCX finds the context of a put by itself. */
+#define FINDS_CONTEXTS_MINOR 20
+
 static gdr_status_t start(gdr_net_t *net)
 {
+    unsigned major, minor, release;
     gdr_status_t status =
         gdr_ucx_context_create(net->log, net->params.host_windows, &net->context);
 
@@ -125,6 +147,8 @@ static gdr_status_t start(gdr_net_t *net)
     status = create_worker(net);
     if (status != GDR_OK)
         ucp_cleanup(net->context);
+    ucp_get_version(&major, &minor, &release);
+    net->needs_context = major == 1 && minor < FINDS_CONTEXTS_MINOR;
     return status;
 }
 

@@ -165,6 +165,7 @@ static void drop_marked(gdr_net_t *net, const gdr_ucx_op_t *op)
 
 unsigned gdr_ucx_progress(gdr_net_t *net)
 {
+    bool entered = gdr_ucx_enter_if_old(net);
     unsigned events = ucp_worker_progress(net->worker);
     gdr_ucx_op_t *op;
 
@@ -179,6 +180,7 @@ unsigned gdr_ucx_progress(gdr_net_t *net)
     }
     if (net->closing != NULL)
         gdr_ucx_reap(net);
+    gdr_ucx_leave(net, entered);
     return events;
 }
 
@@ -238,6 +240,7 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
                  uint64_t loff, size_t bytes, const gdr_net_word_t *word, gdr_net_op_t *public)
 {
     gdr_ucx_op_t *op = private_op(public);
+    bool entered;
 
     if ((bytes != 0 && !valid(peer, "put", rmem, roff, lmem, loff, bytes)) ||
         (word != NULL && !valid(peer, "word", word->rmem, word->roff, word->lmem, word->loff,
@@ -249,6 +252,7 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
         return;
     if (word != NULL)
         set_word(op, word);
+    entered = gdr_ucx_enter_if_old(peer->net);
     if (bytes != 0) {
         peer->net->counters->puts++;
         peer->net->counters->put_bytes += bytes;
@@ -259,14 +263,19 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
     } else {
         finish(op, GDR_OK);
     }
+    gdr_ucx_leave(peer->net, entered);
 }
 
 void gdr_ucx_flush(gdr_net_peer_t *peer, gdr_net_op_t *public)
 {
     gdr_ucx_op_t *op = private_op(public);
+    bool entered;
 
-    if (begin(peer, public, GDR_UCX_STEP_LAST))
-        after_post(op, post_flush(op));
+    if (!begin(peer, public, GDR_UCX_STEP_LAST))
+        return;
+    entered = gdr_ucx_enter_if_old(peer->net);
+    after_post(op, post_flush(op));
+    gdr_ucx_leave(peer->net, entered);
 }
 
 void gdr_ucx_abandon(gdr_net_peer_t *peer, gdr_status_t status)

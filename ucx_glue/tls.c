@@ -18,6 +18,19 @@ static bool has_item(const char *list, const char *name)
     return false;
 }
 
+bool gdr_ucx_tls_has_posix(const char *tls)
+{
+    static const char *const names[] = {"posix", "sm", "shm", "mm"};
+    bool excludes = tls != NULL && *tls == '^';
+
+    if (tls == NULL || *tls == '\0' || has_item(tls, "all"))
+        return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (has_item(tls + excludes, names[i]))
+            return !excludes;
+    return excludes;
+}
+
 static bool is_cuda(const char *item, size_t length)
 {
     static const char *const names[] = {"cuda", "cuda_copy", "cuda_ipc"};

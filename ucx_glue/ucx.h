@@ -49,6 +49,8 @@ struct gdr_net {
     size_t address_bytes;
     gdr_ucx_op_t *marked_first, *marked_last;
     gdr_ucx_closing_t *closing;
+    uint64_t owner;     /* context of the window that was registered last */
+    bool needs_context; /* this UCX wants it to be current for puts and progress */
     bool windows_checked;
     bool transports_said, emulation_said;
 };
@@ -60,6 +62,7 @@ struct gdr_net_mem {
     uint64_t bytes;
     ucs_memory_type_t type;
     bool device;
+    uint64_t owner; /* context of device memory */
 };
 
 struct gdr_net_peer {
@@ -78,6 +81,12 @@ struct gdr_net_rmem {
     bool device;
 };
 
+/* Makes a context current for a call into UCX; true: gdr_ucx_leave() must follow. */
+bool gdr_ucx_enter(const gdr_net_t *net, uint64_t owner);
+/* The same around calls for which only an old UCX needs it. */
+bool gdr_ucx_enter_if_old(const gdr_net_t *net);
+void gdr_ucx_leave(const gdr_net_t *net, bool entered);
+
 /* Logs what UCX answered to `what` as an error; the status for the caller. */
 gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t status);
 
@@ -88,6 +97,8 @@ typedef enum gdr_ucx_tls {
     GDR_UCX_TLS_REPLACE,  /* without CUDA: *value is what to set */
     GDR_UCX_TLS_TOO_LONG  /* longer than this program handles; leave it */
 } gdr_ucx_tls_t;
+/* Whether the list, NULL or "" for UCX's own, lets posix shared memory in. */
+bool gdr_ucx_tls_has_posix(const char *tls);
 /* What to do about a UCX_TLS of the environment (NULL: not set). */
 gdr_ucx_tls_t gdr_ucx_tls_fix(const char *tls, char *value, size_t bytes);
 

@@ -52,3 +52,26 @@ void gdr_device_classify(const void *pointer, gdr_mem_info_t *info)
     info->context = (uint64_t)(uintptr_t)answer.context;
     info->buffer_id = answer.buffer_id;
 }
+
+uint64_t gdr_device_owner(uint64_t address)
+{
+    gdr_mem_info_t info;
+
+    gdr_device_classify((const void *)(uintptr_t)address, &info);
+    return info.context;
+}
+
+bool gdr_device_enter(uint64_t context)
+{
+    const gdr_driver_t *cu = gdr_driver_bound();
+
+    return context != 0 && cu != NULL &&
+           cu->cuCtxPushCurrent((CUcontext)(uintptr_t)context) == CUDA_SUCCESS;
+}
+
+void gdr_device_leave(void)
+{
+    CUcontext popped;
+
+    gdr_driver_bound()->cuCtxPopCurrent(&popped);
+}

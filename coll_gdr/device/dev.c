@@ -146,16 +146,6 @@ static void dev_unmap_host(gdr_dev_t *dev, void *address)
     }
 }
 
-static gdr_status_t dev_push(gdr_dev_t *dev)
-{
-    return gdr_dev_enter(dev, &dev->pushed);
-}
-
-static void dev_pop(gdr_dev_t *dev)
-{
-    gdr_driver_leave(&dev->pushed);
-}
-
 static void release_objects(gdr_dev_t *dev)
 {
     gdr_driver_scope_t scope;
@@ -203,8 +193,6 @@ static const gdr_dev_ops_t dev_ops = {
     .sync = gdr_dev_sync,
     .close = dev_close,
     .prepare = gdr_dev_prepare,
-    .push = dev_push,
-    .pop = dev_pop,
 };
 
 /* An attribute that an older driver may not know: 0 then. */

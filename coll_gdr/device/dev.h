@@ -29,7 +29,6 @@ struct gdr_dev {
     bool host_flushes; /* cuFlushGPUDirectRDMAWrites works */
     int top_priority;
     CUstream side;     /* never waits for anything: words that must be set at once */
-    gdr_driver_scope_t pushed; /* between push and pop */
     CUevent probe;     /* never recorded: a query of it tells whether this thread captures */
     gdr_dev_mapping_t *mappings;
     CUmodule *modules;           /* by image of the kernels room; NULL: not loaded */

@@ -59,6 +59,16 @@ static inline bool gdr_device_is_device(const gdr_mem_info_t *info)
     return info->kind >= GDR_MEM_DEVICE;
 }
 
+/*
+ * For calls into a library that looks at the thread's current context, as UCX does: the handle of
+ * the context that owns the memory at `address` (0: none), and a bracket that makes it current.
+ * enter() is false, and nothing has changed, if `context` is 0 or no longer exists; leave() comes on
+ * the same thread, after true only.
+ */
+uint64_t gdr_device_owner(uint64_t address);
+bool gdr_device_enter(uint64_t context);
+void gdr_device_leave(void);
+
 typedef struct gdr_device_params {
     const gdr_log_t *log;   /* must outlive the device */
     uint32_t max_blocks;    /* of one kernel launch; 0 = the kernels' default */

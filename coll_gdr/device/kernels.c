@@ -10,7 +10,7 @@ static gdr_status_t load_module(gdr_dev_t *dev, uint32_t image, CUmodule *module
     gdr_status_t status;
 
     if (dev->modules == NULL)
-        dev->modules = calloc(gdr_kernels_images(), sizeof(*dev->modules));
+        dev->modules = calloc(gdr_kernels_images(), sizeof(CUmodule));
     if (dev->modules == NULL) {
         gdr_error(dev->log, "no memory for %zu modules", gdr_kernels_images());
         return GDR_ERR_NO_MEMORY;

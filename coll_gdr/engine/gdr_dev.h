@@ -74,12 +74,6 @@ typedef struct gdr_dev_ops {
     /* GDR_OK when reduce() will find its kernel for op on type (loads it now, so that nobody learns
      * of a missing one after commit); GDR_ERR_UNSUPPORTED, logged. May be NULL: yes. */
     gdr_status_t (*prepare)(gdr_dev_t *dev, gdr_op_t op, gdr_type_t type);
-
-    /* Makes the device's context current on the calling thread until pop(), for calls into other
-     * libraries that look at it (gdr_net_ops_t.map). Pairs on one thread, not nested. May be NULL:
-     * nothing to do. */
-    gdr_status_t (*push)(gdr_dev_t *dev);
-    void (*pop)(gdr_dev_t *dev); /* only after push() gave GDR_OK */
 } gdr_dev_ops_t;
 
 #endif

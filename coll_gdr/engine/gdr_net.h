@@ -60,8 +60,8 @@ typedef struct gdr_net_ops {
                            gdr_net_rmem_t **rmem);
     void (*release)(gdr_net_rmem_t *rmem);
 
-    /* Device address of the peer's region in this process, valid until release(); to be called
-     * between the device's push() and pop(). GDR_ERR_UNSUPPORTED where there is none. */
+    /* Device address of the peer's region in this process, valid until release();
+     * GDR_ERR_UNSUPPORTED where there is none. */
     gdr_status_t (*map)(gdr_net_rmem_t *rmem, uint64_t *address);
 
     /*

@@ -136,13 +136,13 @@ static void counts_managed_memory_as_device_memory(void **state)
     assert_non_null(library);
     *(void **)&alloc_managed = dlsym(library, "cuMemAllocManaged");
     assert_non_null(alloc_managed);
-    assert_int_equal(f->ops->push(f->dev), GDR_OK);
+    assert_true(gdr_device_enter(gdr_device_owner(f->memory)));
     assert_int_equal(alloc_managed(&managed, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
     gdr_device_classify((const void *)(uintptr_t)managed, &info);
     assert_int_equal(info.kind, GDR_MEM_MANAGED);
     assert_true(gdr_device_is_device(&info));
     assert_int_equal(gdr_driver()->cuMemFree(managed), CUDA_SUCCESS);
-    f->ops->pop(f->dev);
+    gdr_device_leave();
     dlclose(library);
 }
 
@@ -279,11 +279,11 @@ static void follows_the_null_stream(void **state)
     unsigned char *seen = malloc(BYTES / 2);
 
     for (unsigned round = 1; round <= 20; round++) {
-        assert_int_equal(f->ops->push(f->dev), GDR_OK);
+        assert_true(gdr_device_enter(gdr_device_owner(f->memory)));
         assert_int_equal(gdr_driver()->cuMemsetD8Async(f->memory, (unsigned char)round, BYTES / 2,
                                                        CU_STREAM_LEGACY),
                          CUDA_SUCCESS);
-        f->ops->pop(f->dev);
+        gdr_device_leave();
         assert_int_equal(f->ops->follow_default(f->stream, f->memory), GDR_OK);
         assert_int_equal(f->ops->reduce(f->stream, &copy), GDR_OK);
         assert_int_equal(f->ops->sync(f->stream), GDR_OK);
@@ -312,21 +312,21 @@ static void names_a_capture(void **state)
     *(void **)&begin = dlsym(library, "cuStreamBeginCapture_v2");
     *(void **)&end = dlsym(library, "cuStreamEndCapture");
     assert_true(begin != NULL && end != NULL);
-    assert_int_equal(f->ops->push(f->dev), GDR_OK);
+    assert_true(gdr_device_enter(gdr_device_owner(f->memory)));
     assert_int_equal(gdr_driver()->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
                      CUDA_SUCCESS);
-    f->ops->pop(f->dev);
-    assert_int_equal(f->ops->push(f->dev), GDR_OK);
+    gdr_device_leave();
+    assert_true(gdr_device_enter(gdr_device_owner(f->memory)));
     started = begin(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    f->ops->pop(f->dev);
+    gdr_device_leave();
     if (started == CUDA_SUCCESS) {
         assert_int_equal(f->ops->follow_default(f->stream, f->memory), GDR_ERR_INVALID);
         assert_non_null(strstr(last_error, "capturing a CUDA graph"));
     }
-    assert_int_equal(f->ops->push(f->dev), GDR_OK);
+    assert_true(gdr_device_enter(gdr_device_owner(f->memory)));
     end(stream, &graph);
     gdr_driver()->cuStreamDestroy(stream);
-    f->ops->pop(f->dev);
+    gdr_device_leave();
     dlclose(library);
     assert_int_equal(f->ops->follow_default(f->stream, f->memory), GDR_OK);
     if (started != CUDA_SUCCESS)

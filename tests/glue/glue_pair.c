@@ -230,11 +230,7 @@ static void map(rig_t *rig)
 
     rig_fill(rig, AT_SOURCE, MIB, value + (uint64_t)rig->rank * 1000);
     rig_barrier(rig);
-    if (!rig->options->host)
-        NEED(rig, rig->dev_ops->push(rig->dev) == GDR_OK, "push");
     status = rig->ops->map(rig->peer_window, &address);
-    if (!rig->options->host)
-        rig->dev_ops->pop(rig->dev);
     if (status == GDR_OK) {
         rig_copy(rig, address + AT_SOURCE, AT_SEEN, MIB);
         rig_check(rig, AT_SEEN, MIB, value + (uint64_t)(1 - rig->rank) * 1000);

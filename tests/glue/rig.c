@@ -84,7 +84,9 @@ static void open_device(rig_t *rig)
 
 static void open_net(rig_t *rig)
 {
+    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_enter, gdr_device_leave};
     gdr_ucx_params_t params = {.abi = GDR_UCX_ABI,
+                               .device = rig->options->host ? NULL : &device,
                                .host_windows = rig->options->host,
                                .no_peer_errors = rig->options->no_peer_errors,
                                .counters = &rig->counters};

@@ -68,6 +68,18 @@ static void leaves_what_is_too_long(void **state)
     }
 }
 
+static void knows_whether_posix_is_in(void **state)
+{
+    (void)state;
+    assert_true(gdr_ucx_tls_has_posix(NULL));
+    assert_true(gdr_ucx_tls_has_posix(""));
+    assert_true(gdr_ucx_tls_has_posix("all"));
+    assert_true(gdr_ucx_tls_has_posix("tcp,sm"));
+    assert_true(gdr_ucx_tls_has_posix("^sysv"));
+    assert_false(gdr_ucx_tls_has_posix("^posix"));
+    assert_false(gdr_ucx_tls_has_posix("rc,self,cuda_copy"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +88,7 @@ int main(void)
         cmocka_unit_test(takes_exclusions_of_cuda_back),
         cmocka_unit_test(names_a_missing_cuda_ipc),
         cmocka_unit_test(leaves_what_is_too_long),
+        cmocka_unit_test(knows_whether_posix_is_in),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
