@@ -74,8 +74,10 @@ void gdr_mca_shutdown(void)
     gdr_progress_stop();
     gdr_stage_shutdown();
     gdr_away_shutdown();
+    gdr_module_shutdown();
     atomic_store(&gdr_mca.engine, NULL);
-    if (engine != NULL)
+    /* A call that the application never waited for keeps its communicator, and that its team. */
+    if (engine != NULL && atomic_load(&gdr_mca.teams) == 0)
         gdr_engine_destroy(engine);
 }
 
@@ -123,8 +125,10 @@ static void find_reach(gdr_mca_module_t *module)
     }
     engine = gdr_mca_engine();
     desc.procs = module->procs;
-    if (engine != NULL && gdr_team_create(engine, &desc, &module->team) == GDR_OK)
+    if (engine != NULL && gdr_team_create(engine, &desc, &module->team) == GDR_OK) {
+        atomic_fetch_add(&gdr_mca.teams, 1);
         module->reach = GDR_REACH_TEAM;
+    }
 }
 
 gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, int device, const char **reason)

@@ -35,6 +35,7 @@ typedef struct gdr_mca_state {
     gdr_mca_counters_t counters;
     char plugin_file[512]; /* path of mca_coll_gdr.so, "" if unknown */
     gdr_engine_t *_Atomic engine;
+    atomic_int teams; /* alive */
 } gdr_mca_state_t;
 
 extern gdr_mca_state_t gdr_mca;
@@ -79,6 +80,8 @@ OBJ_CLASS_DECLARATION(gdr_mca_module_t);
 
 /* MCA entry point: a module for `comm`, or NULL (priority 0). Purely local. */
 mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+void gdr_module_shutdown(void);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 

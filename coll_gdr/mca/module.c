@@ -27,8 +27,10 @@ static void construct(gdr_mca_module_t *module)
 
 static void destruct(gdr_mca_module_t *module)
 {
-    if (module->team != NULL)
+    if (module->team != NULL) {
         gdr_team_destroy(module->team);
+        atomic_fetch_sub(&gdr_mca.teams, 1);
+    }
     free(module->procs);
     if (module->prev_allreduce_module != NULL)
         OBJ_RELEASE(module->prev_allreduce_module);
@@ -109,6 +111,13 @@ static bool take_nonce(gdr_mca_module_t *module)
         module->nonce = mix(mix(group, id), ++entry->count);
     pthread_mutex_unlock(&generations.lock);
     return entry != NULL;
+}
+
+void gdr_module_shutdown(void)
+{
+    free(generations.entries);
+    generations.entries = NULL;
+    generations.used = generations.room = 0;
 }
 
 /* ---- selection ------------------------------------------------------------------------------ */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char *program;
+
 static void *zeroed(size_t bytes)
 {
     void *memory = calloc(1, bytes);
@@ -382,6 +384,41 @@ static void intercommunicator(void)
     t_device_free(recv);
 }
 
+/* A communicator that reaches beyond MPI_COMM_WORLD; the child is this program without a case. */
+static void merged_sum(MPI_Comm inter, int high)
+{
+    int value = 1, size, *device = t_device_alloc(sizeof(int));
+    MPI_Comm merged;
+
+    MPI_Intercomm_merge(inter, high, &merged);
+    MPI_Comm_size(merged, &size);
+    t_upload(device, &value, sizeof(value));
+    MPI_Allreduce(MPI_IN_PLACE, device, 1, MPI_INT, MPI_SUM, merged);
+    t_download(&value, device, sizeof(value));
+    t_check(value == size && size > t_size, "sum is %d of %d ranks", value, size);
+    MPI_Comm_free(&merged);
+    t_device_free(device);
+}
+
+static void spawn(void)
+{
+    MPI_Comm inter;
+
+    MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                   MPI_ERRCODES_IGNORE);
+    merged_sum(inter, 0);
+    MPI_Comm_disconnect(&inter);
+}
+
+/* Left for MPI_Finalize to clean up. */
+static void leaked_communicator(void)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    t_float_sum(comm, 1, (float)t_size, false);
+}
+
 /* Nothing may be touched after it. */
 static void device_reset(void)
 {
@@ -412,11 +449,22 @@ static const struct {
     {"mixed_kinds", mixed_kinds},
     {"intercommunicator", intercommunicator},
     {"device_reset", device_reset},
+    {"spawn", spawn},
+    {"leaked_communicator", leaked_communicator},
 };
 
 int main(int argc, char **argv)
 {
+    MPI_Comm parent;
+
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
+    program = argv[0];
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        t_case("spawned");
+        merged_sum(parent, 1);
+        MPI_Comm_disconnect(&parent);
+    }
     for (int a = 1; a < argc; a++) {
         bool found = false;
 

@@ -186,7 +186,9 @@ void t_pvar_text(const char *name, char *out, size_t size)
 {
     char text[PVAR_CHARS] = "";
 
-    read_pvar(name, text);
+    /* A process without the component has no such variable. */
+    if (strcmp(name, "last_path") != 0 || pvar_handles[PVARS - 1] != MPI_T_PVAR_HANDLE_NULL)
+        read_pvar(name, text);
     snprintf(out, size, "%s", text);
 }
 

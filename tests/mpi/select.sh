@@ -18,6 +18,15 @@ run "algorithm ring" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_algori
 run "reproducible" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_reproducible 1 "$path" \
     -c 5000000 gdr/twoshot
 
+# A rank that has no gdr, or does not want it, can only have host buffers: the others stage.
+only_rank_1 OMPI_MCA_coll=^gdr
+run "a rank without the component" 40 "$emu" mpirun --mca coll gdr \
+    -np 1 "$path" staged : -np 1 "$work/only_rank_1" "$path" -h ""
+only_rank_1 OMPI_MCA_coll_gdr_priority=0
+run "a rank with priority 0" 40 "$emu" mpirun --mca coll gdr \
+    -np 1 "$path" staged : -np 1 "$work/only_rank_1" "$path" -h ""
+run "pml ucx" 40 "$emu" mpirun -np 2 --mca coll gdr --mca pml ucx "$path" gdr/
+
 only_rank_1 OMPI_MCA_coll_gdr_chunk_size=4096
 says "a rank with other parameters: staged" 30 "other coll_gdr parameters" "$emu" mpirun -np 2 \
     --mca coll gdr "$work/only_rank_1" "$path" staged
