@@ -221,7 +221,9 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
     }
     if (!gdr_device_alive(team->device))
         return GDR_ERR_STALE;
-    status = gdr_peers_wire(team, planned);
+    status = gdr_device_prepare(team->device, call->desc.op, call->desc.type);
+    if (status == GDR_OK)
+        status = gdr_peers_wire(team, planned);
     if (status != GDR_OK)
         return status;
     queue_pop(team);
@@ -284,7 +286,7 @@ unsigned gdr_calls_progress(gdr_team_t *team)
     unsigned events = 0, i;
 
     if (team->state == GDR_TEAM_NEW)
-        gdr_vote_start(team, team->queue->desc.device);
+        gdr_vote_start(team, &team->queue->desc);
     if (team->state == GDR_TEAM_DECLINED || team->state == GDR_TEAM_DEAD)
         gdr_calls_refuse(team, team->status);
     events += start_calls(team);

@@ -12,6 +12,8 @@ gdr_status_t gdr_net_get(gdr_engine_t *engine);
 gdr_status_t gdr_device_get(gdr_engine_t *engine, int ordinal, gdr_device_t **device);
 /* Whether the context that the device was opened in still is there. */
 bool gdr_device_alive(const gdr_device_t *device);
+/* Sees to it that the kernel is loaded. */
+gdr_status_t gdr_device_prepare(gdr_device_t *device, gdr_op_t op, gdr_type_t type);
 void gdr_devices_close(gdr_engine_t *engine);
 gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window);
 gdr_window_t *gdr_window_find(gdr_engine_t *engine, uint32_t id);
@@ -87,7 +89,7 @@ gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, const void *paylo
 
 /* vote.c */
 
-void gdr_vote_start(gdr_team_t *team, int device);
+void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first);
 gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
 gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *payload,
                                  size_t bytes);

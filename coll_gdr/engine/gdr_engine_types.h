@@ -84,6 +84,7 @@ struct gdr_device {
     gdr_dev_caps_t caps;
     uint64_t page_address; /* of the control page */
     bool flush_due;        /* a host flag was seen since the last flush */
+    uint32_t prepared[GDR_OP_COUNT]; /* bit per type: its kernel is there */
     uint32_t nwindows, nstreams, share;
     gdr_window_t *windows;
     gdr_stream_t *streams;

@@ -159,7 +159,7 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *pay
     return GDR_OK;
 }
 
-static const char *prepare(gdr_team_t *team, int ordinal, gdr_status_t *status)
+static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_status_t *status)
 {
     gdr_engine_t *engine = team->engine;
 
@@ -169,9 +169,12 @@ static const char *prepare(gdr_team_t *team, int ordinal, gdr_status_t *status)
     *status = gdr_net_get(engine);
     if (*status != GDR_OK)
         return "no network for device memory";
-    *status = gdr_device_get(engine, ordinal, &team->device);
+    *status = gdr_device_get(engine, first->device, &team->device);
     if (*status != GDR_OK)
         return "device cannot be used";
+    *status = gdr_device_prepare(team->device, first->op, first->type);
+    if (*status != GDR_OK)
+        return "kernels cannot be loaded";
     *status = gdr_lane_acquire(team->device, &team->lane);
     if (*status != GDR_OK)
         return "no lane";
@@ -179,12 +182,12 @@ static const char *prepare(gdr_team_t *team, int ordinal, gdr_status_t *status)
     return NULL;
 }
 
-void gdr_vote_start(gdr_team_t *team, int device)
+void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
 {
     gdr_engine_t *engine = team->engine;
     gdr_vote_body_t vote;
     gdr_status_t status;
-    const char *why = prepare(team, device, &status);
+    const char *why = prepare(team, first, &status);
 
     memset(&vote, 0, sizeof(vote));
     vote.can = why == NULL;

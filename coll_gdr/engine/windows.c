@@ -118,6 +118,21 @@ gdr_status_t gdr_device_get(gdr_engine_t *engine, int ordinal, gdr_device_t **de
     return GDR_OK;
 }
 
+gdr_status_t gdr_device_prepare(gdr_device_t *device, gdr_op_t op, gdr_type_t type)
+{
+    uint32_t bit = 1u << type;
+    gdr_status_t status = GDR_OK;
+
+    _Static_assert(GDR_TYPE_COUNT <= 32, "a bit for each type");
+    if (device->prepared[op] & bit)
+        return GDR_OK;
+    if (device->ops->prepare != NULL)
+        status = device->ops->prepare(device->dev, op, type);
+    if (status == GDR_OK)
+        device->prepared[op] |= bit;
+    return status;
+}
+
 void gdr_devices_close(gdr_engine_t *engine)
 {
     while (engine->devices != NULL) {

@@ -22,7 +22,6 @@ struct gdr_dev {
     gdr_dev_t *next; /* of the process, the newest first */
     sim_proc_t *proc;
     uint64_t generation;
-    int open;
     bool error;
     gdr_dev_stream_t *streams;
 };
@@ -359,6 +358,14 @@ static void dev_close(gdr_dev_t *dev)
     free(dev);
 }
 
+static gdr_status_t dev_prepare(gdr_dev_t *dev, gdr_op_t op, gdr_type_t type)
+{
+    check_alive(dev, "dev.prepare");
+    if (sim_port_fails(dev->proc, "dev.prepare"))
+        return GDR_ERR_UNSUPPORTED;
+    return gdr_optype_supported(op, type) ? GDR_OK : GDR_ERR_UNSUPPORTED;
+}
+
 static const gdr_dev_ops_t dev_ops = {
     .caps = dev_caps,
     .generation = dev_generation,
@@ -377,6 +384,7 @@ static const gdr_dev_ops_t dev_ops = {
     .stream_status = stream_status,
     .sync = stream_sync,
     .close = dev_close,
+    .prepare = dev_prepare,
 };
 
 gdr_status_t sim_open_dev(void *ctx, int ordinal, const gdr_dev_ops_t **ops, gdr_dev_t **dev)
