@@ -62,8 +62,9 @@ GDR_INLINE void gdr_reduce_units(const gdr_kernel_args_t &args, uint64_t at, uin
         for (int i = 0; i < DEPTH; i++)
             sum[i] = gdr_combine<OP, E>(sum[i], x[i]);
     }
-    for (uint32_t o = 0; o < args.nout; o++)
-        gdr_store<Access>(sum, args.out[o] + at, stride);
+    gdr_store<Access>(sum, args.out[0] + at, stride);
+    if (args.nout == 2)
+        gdr_store<Access>(sum, args.out[1] + at, stride);
 }
 
 /* This thread's share of `units` whole units from byte `at` on. */
@@ -88,8 +89,9 @@ GDR_INLINE void gdr_reduce_rest(const gdr_kernel_args_t &args, uint64_t at, uint
 
     for (uint32_t k = 1; k < gdr_inputs<INPUTS>(args); k++)
         sum = gdr_combine<OP, E>(sum, gdr_load_bytes(args.in[k] + at, bytes));
-    for (uint32_t o = 0; o < args.nout; o++)
-        gdr_store_bytes(sum, args.out[o] + at, bytes);
+    gdr_store_bytes(sum, args.out[0] + at, bytes);
+    if (args.nout == 2)
+        gdr_store_bytes(sum, args.out[1] + at, bytes);
 }
 
 /* All operand addresses, `head` bytes on, or-ed: its low bits say how they are aligned. */
@@ -100,8 +102,9 @@ GDR_INLINE uint64_t gdr_reduce_alignment(const gdr_kernel_args_t &args, uint64_t
 
     for (uint32_t k = 0; k < gdr_inputs<INPUTS>(args); k++)
         bits |= args.in[k] + head;
-    for (uint32_t o = 0; o < args.nout; o++)
-        bits |= args.out[o] + head;
+    bits |= args.out[0] + head;
+    if (args.nout == 2)
+        bits |= args.out[1] + head;
     return bits;
 }
 
