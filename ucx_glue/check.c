@@ -53,10 +53,9 @@ static ucs_status_t put(const check_t *check, const void *source, ucs_memory_typ
 {
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
                                  .memory_type = type};
-    ucs_status_t status =
-        wait_for(check->mem->net,
-                 ucp_put_nbx(check->self->ep, source, CHECK_BYTES, check->mem->address + offset,
-                             check->rmem->rkey, &param));
+    ucs_status_t status = wait_for(
+        check->mem->net, ucp_put_nbx(check->self->ep, source, CHECK_BYTES,
+                                     check->mem->address + offset, check->rmem->rkey, &param));
 
     return status == UCS_OK ? flush(check) : status;
 }
@@ -102,8 +101,9 @@ static gdr_status_t run(check_t *check)
     if (status != UCS_OK)
         return gdr_ucx_failed(log, "UCX's access to this process's own window", status);
     if (memcmp(check->pattern, check->back, CHECK_BYTES) != 0) {
-        gdr_error(log, "UCX %s put %u bytes into this process's own window and says that it is "
-                       "done, but other bytes come back",
+        gdr_error(log,
+                  "UCX %s put %u bytes into this process's own window and says that it is "
+                  "done, but other bytes come back",
                   ucp_get_version_string(), CHECK_BYTES);
         return GDR_ERR_NET;
     }

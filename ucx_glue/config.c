@@ -142,9 +142,10 @@ static gdr_status_t check_memory_types(const gdr_log_t *log, ucp_context_h conte
         return gdr_ucx_failed(log, "ucp_context_query", status);
     if (attr.memory_types & CUDA_BITS)
         return GDR_OK;
-    gdr_error(log, "UCX %s has no CUDA support here: its module libuct_cuda is missing, or does not "
-                   "load because libcuda.so.1 or libnvidia-ml.so.1 is missing, or UCX_TLS leaves it "
-                   "out",
+    gdr_error(log,
+              "UCX %s has no CUDA support here: its module libuct_cuda is missing, or does not "
+              "load because libcuda.so.1 or libnvidia-ml.so.1 is missing, or UCX_TLS leaves it "
+              "out",
               ucp_get_version_string());
     return GDR_ERR_UNSUPPORTED;
 }

@@ -1,7 +1,7 @@
 /*
- * gdr_ucx.so: the engine's network over UCX. One exported symbol, gdr_ucx_open; everything else goes
- * through gdr_net_ops_t. Linked to libucp and libucs by name only, so that the copy in the process
- * serves: open a libucp first (mca/net_open.c), then this library.
+ * gdr_ucx.so: the engine's network over UCX. One exported symbol, gdr_ucx_open; everything else
+ * goes through gdr_net_ops_t. Linked to libucp and libucs by name only, so that the copy in the
+ * process serves: open a libucp first (mca/net_open.c), then this library.
  */
 #ifndef GDR_UCX_H
 #define GDR_UCX_H
@@ -39,9 +39,10 @@ typedef struct gdr_ucx_device {
 
 typedef struct gdr_ucx_params {
     uint32_t abi; /* GDR_UCX_ABI */
-    const gdr_ucx_device_t *device; /* or NULL: threads have the right context; must outlive the net */
-    bool host_windows;            /* tests: register_device() takes host memory */
-    bool no_peer_errors;          /* tests: endpoints as where no transport reports a dead peer */
+    const gdr_ucx_device_t
+        *device;         /* or NULL: threads have the right context; must outlive the net */
+    bool host_windows;   /* tests: register_device() takes host memory */
+    bool no_peer_errors; /* tests: endpoints as where no transport reports a dead peer */
     gdr_ucx_counters_t *counters; /* or NULL; must outlive the net */
 } gdr_ucx_params_t;
 

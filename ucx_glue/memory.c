@@ -92,8 +92,7 @@ gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t by
                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
         .address = (void *)(uintptr_t)address,
         .length = bytes,
-        .memory_type =
-            net->params.host_windows ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA,
+        .memory_type = net->params.host_windows ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA,
     };
     gdr_net_mem_t *mem = mem_new(net);
     gdr_status_t status;
@@ -154,10 +153,8 @@ void gdr_ucx_deregister(gdr_net_t *net, gdr_net_mem_t *mem)
 
 gdr_status_t gdr_ucx_pack(gdr_net_mem_t *mem, void *buffer, size_t *bytes)
 {
-    packed_head_t head = {.magic = PACK_MAGIC,
-                          .device = mem->device,
-                          .address = mem->address,
-                          .bytes = mem->bytes};
+    packed_head_t head = {
+        .magic = PACK_MAGIC, .device = mem->device, .address = mem->address, .bytes = mem->bytes};
     size_t capacity = *bytes, length;
     bool entered = gdr_ucx_enter(mem->net, mem->owner);
     void *key;

@@ -41,8 +41,9 @@ static gdr_status_t check_version(const gdr_ucx_params_t *params, const gdr_log_
     unsigned major, minor, release;
 
     if (params->abi != GDR_UCX_ABI) {
-        gdr_error(log, "gdr_ucx.so has interface %d, the plugin wants %u: they are of different "
-                       "builds",
+        gdr_error(log,
+                  "gdr_ucx.so has interface %d, the plugin wants %u: they are of different "
+                  "builds",
                   GDR_UCX_ABI, params->abi);
         return GDR_ERR_VERSION;
     }
@@ -139,8 +140,7 @@ static gdr_status_t create_worker(gdr_net_t *net)
 static gdr_status_t start(gdr_net_t *net)
 {
     unsigned major, minor, release;
-    gdr_status_t status =
-        gdr_ucx_context_create(net->log, net->params.host_windows, &net->context);
+    gdr_status_t status = gdr_ucx_context_create(net->log, net->params.host_windows, &net->context);
 
     if (status != GDR_OK)
         return status;
@@ -175,8 +175,7 @@ __attribute__((visibility("default"))) gdr_status_t gdr_ucx_open(const gdr_ucx_p
         free(net);
         return status;
     }
-    gdr_info(log, "UCX %s: worker address %zu bytes", ucp_get_version_string(),
-             net->address_bytes);
+    gdr_info(log, "UCX %s: worker address %zu bytes", ucp_get_version_string(), net->address_bytes);
     *ops = &net_ops;
     *out = net;
     return GDR_OK;

@@ -27,8 +27,7 @@ static ucs_status_t create_ep(gdr_net_peer_t *peer, const void *address)
     ucs_status_t status = UCS_ERR_UNREACHABLE;
 
     if (!peer->net->params.no_peer_errors) {
-        params.field_mask |=
-            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
         status = ucp_ep_create(peer->net->worker, &params, &peer->ep);
     }
     peer->reports_errors = status == UCS_OK;
@@ -76,8 +75,9 @@ static void say_transports(const gdr_net_peer_t *peer)
             peer->reports_errors ? "" : "; it does not report errors");
     net->transports_said = true;
     if (!direct && !net->emulation_said && !net->params.host_windows) {
-        gdr_warn(net->log, "UCX has neither cuda_ipc nor GPUDirect RDMA to a peer (only %s): device "
-                           "memory passes through host memory",
+        gdr_warn(net->log,
+                 "UCX has neither cuda_ipc nor GPUDirect RDMA to a peer (only %s): device "
+                 "memory passes through host memory",
                  names);
         net->emulation_said = true;
     }

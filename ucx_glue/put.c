@@ -107,7 +107,8 @@ static void *post_word(gdr_ucx_op_t *op)
                     (ucs_memory_type_t)op->word_type, op->word_target, op->word_rkey);
 }
 
-/* The step whose request is done has been followed by the next one, or the operation is finished. */
+/* The step whose request is done has been followed by the next one, or the operation is finished.
+ */
 static void advance(gdr_ucx_op_t *op);
 
 /* `posted`: what UCX returned for the step that op->step names. */
@@ -243,8 +244,8 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
     bool entered;
 
     if ((bytes != 0 && !valid(peer, "put", rmem, roff, lmem, loff, bytes)) ||
-        (word != NULL && !valid(peer, "word", word->rmem, word->roff, word->lmem, word->loff,
-                                sizeof(uint64_t)))) {
+        (word != NULL &&
+         !valid(peer, "word", word->rmem, word->roff, word->lmem, word->loff, sizeof(uint64_t)))) {
         public->status = GDR_ERR_INVALID;
         return;
     }

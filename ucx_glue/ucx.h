@@ -92,10 +92,10 @@ gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t
 
 /* tls.c: pure */
 typedef enum gdr_ucx_tls {
-    GDR_UCX_TLS_KEEP,     /* fine as it is */
-    GDR_UCX_TLS_NO_IPC,   /* names cuda_copy without cuda_ipc: the site's wish, worth a line */
-    GDR_UCX_TLS_REPLACE,  /* without CUDA: *value is what to set */
-    GDR_UCX_TLS_TOO_LONG  /* longer than this program handles; leave it */
+    GDR_UCX_TLS_KEEP,    /* fine as it is */
+    GDR_UCX_TLS_NO_IPC,  /* names cuda_copy without cuda_ipc: the site's wish, worth a line */
+    GDR_UCX_TLS_REPLACE, /* without CUDA: *value is what to set */
+    GDR_UCX_TLS_TOO_LONG /* longer than this program handles; leave it */
 } gdr_ucx_tls_t;
 /* Whether the list, NULL or "" for UCX's own, lets posix shared memory in. */
 bool gdr_ucx_tls_has_posix(const char *tls);

@@ -28,13 +28,13 @@ struct gdr_dev {
     bool wait_flushes; /* CU_STREAM_WAIT_VALUE_FLUSH is allowed */
     bool host_flushes; /* cuFlushGPUDirectRDMAWrites works */
     int top_priority;
-    CUstream side;     /* never waits for anything: words that must be set at once */
-    CUevent probe;     /* never recorded: a query of it tells whether this thread captures */
+    CUstream side; /* never waits for anything: words that must be set at once */
+    CUevent probe; /* never recorded: a query of it tells whether this thread captures */
     gdr_dev_mapping_t *mappings;
-    CUmodule *modules;           /* by image of the kernels room; NULL: not loaded */
+    CUmodule *modules; /* by image of the kernels room; NULL: not loaded */
     CUfunction functions[GDR_OP_COUNT][GDR_TYPE_COUNT]; /* NULL: not looked up */
     CUfunction copy;
-    gdr_dev_reach_t *reach;      /* by ordinal of the other device */
+    gdr_dev_reach_t *reach; /* by ordinal of the other device */
 };
 
 struct gdr_dev_stream {

@@ -28,8 +28,7 @@ gdr_status_t gdr_driver_failed(const gdr_log_t *log, const char *function, CUres
 #define GDR_CU_CALL(log, name, args)                                                               \
     __extension__({                                                                                \
         CUresult gdr_cu_result = gdr_driver()->name args;                                          \
-        gdr_cu_result == CUDA_SUCCESS ? GDR_OK                                                     \
-                                      : gdr_driver_failed((log), #name, gdr_cu_result);            \
+        gdr_cu_result == CUDA_SUCCESS ? GDR_OK : gdr_driver_failed((log), #name, gdr_cu_result);   \
     })
 
 /* What gdr_driver_leave() restores. */

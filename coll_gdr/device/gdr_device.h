@@ -18,9 +18,9 @@
 
 /*
  * Opens and initialises the driver; repeatable, the first answer that is final is kept.
- * GDR_ERR_UNSUPPORTED, and not a word in the log above GDR_LOG_DEBUG, where there is no driver or no
- * device; GDR_ERR_VERSION, logged as info, where the driver is too old or does not fit its kernel
- * module. Never needed before gdr_device_classify().
+ * GDR_ERR_UNSUPPORTED, and not a word in the log above GDR_LOG_DEBUG, where there is no driver or
+ * no device; GDR_ERR_VERSION, logged as info, where the driver is too old or does not fit its
+ * kernel module. Never needed before gdr_device_classify().
  */
 gdr_status_t gdr_device_load(const gdr_log_t *log);
 
@@ -37,14 +37,14 @@ typedef enum gdr_mem_kind {
     GDR_MEM_HOST = 0,   /* unknown to CUDA */
     GDR_MEM_REGISTERED, /* host memory, pinned or registered with CUDA */
     GDR_MEM_DEVICE,
-    GDR_MEM_MANAGED     /* counts as device memory */
+    GDR_MEM_MANAGED /* counts as device memory */
 } gdr_mem_kind_t;
 
 typedef struct gdr_mem_info {
     gdr_mem_kind_t kind;
-    int ordinal;         /* of its device; -1: none in particular (host memory; some managed memory) */
-    uint64_t context;    /* handle of the owning context; 0: none (pools, VMM, host memory) */
-    uint64_t buffer_id;  /* unique per allocation, never reused; 0 for host memory */
+    int ordinal;      /* of its device; -1: none in particular (host memory; some managed memory) */
+    uint64_t context; /* handle of the owning context; 0: none (pools, VMM, host memory) */
+    uint64_t buffer_id; /* unique per allocation, never reused; 0 for host memory */
 } gdr_mem_info_t;
 
 /*
@@ -62,17 +62,17 @@ static inline bool gdr_device_is_device(const gdr_mem_info_t *info)
 /*
  * For calls into a library that looks at the thread's current context, as UCX does: the handle of
  * the context that owns the memory at `address` (0: none), and a bracket that makes it current.
- * enter() is false, and nothing has changed, if `context` is 0 or no longer exists; leave() comes on
- * the same thread, after true only.
+ * enter() is false, and nothing has changed, if `context` is 0 or no longer exists; leave() comes
+ * on the same thread, after true only.
  */
 uint64_t gdr_device_owner(uint64_t address);
 bool gdr_device_enter(uint64_t context);
 void gdr_device_leave(void);
 
 typedef struct gdr_device_params {
-    const gdr_log_t *log;   /* must outlive the device */
-    uint32_t max_blocks;    /* of one kernel launch; 0 = the kernels' default */
-    bool no_stream_words;   /* behave as on a device without 64-bit stream words (tests) */
+    const gdr_log_t *log; /* must outlive the device */
+    uint32_t max_blocks;  /* of one kernel launch; 0 = the kernels' default */
+    bool no_stream_words; /* behave as on a device without 64-bit stream words (tests) */
 } gdr_device_params_t;
 
 /*

@@ -135,9 +135,9 @@ static gdr_status_t launch(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *red
         return status;
     fill_args(reduce, kernel, &args);
     grid = gdr_kernel_grid(args.count, kernel->bytes, dev->max_blocks);
-    return GDR_CU_CALL(dev->log, cuLaunchKernel,
-                       (*function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream->stream, params,
-                        NULL));
+    return GDR_CU_CALL(
+        dev->log, cuLaunchKernel,
+        (*function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream->stream, params, NULL));
 }
 
 gdr_status_t gdr_dev_reduce(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce)

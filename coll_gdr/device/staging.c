@@ -2,7 +2,7 @@
 #include "device/driver.h"
 #include "device/gdr_device.h"
 
-/* A context for a copy: the buffer's own, else the primary one of its device, retained (*device). */
+/* A context for a copy: the buffer's own, else the primary one of its *device, retained. */
 static gdr_status_t context_for(const gdr_log_t *log, uint64_t address, CUcontext *context,
                                 CUdevice *device, bool *retained)
 {

@@ -62,8 +62,8 @@ static bool is_capture_error(CUresult result)
 }
 
 /*
- * Whether this thread captures a graph: in the thread-local mode an event query is refused then, and
- * captures of other threads are neither seen nor disturbed. With some context current.
+ * Whether this thread captures a graph: in the thread-local mode an event query is refused then,
+ * and captures of other threads are neither seen nor disturbed. With some context current.
  */
 static bool thread_captures(const gdr_dev_t *dev)
 {

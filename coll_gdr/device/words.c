@@ -3,8 +3,8 @@
 
 /*
  * Without 64-bit stream writes: two 32-bit fills, the low half first. Words only grow, so the value
- * that is visible in between (old high half, new low half) is smaller than the new one, and all that
- * a smaller value announces was done before the first fill.
+ * that is visible in between (old high half, new low half) is smaller than the new one, and all
+ * that a smaller value announces was done before the first fill.
  */
 static gdr_status_t fill_word(gdr_dev_t *dev, CUstream stream, uint64_t address, uint64_t value)
 {

@@ -161,12 +161,15 @@ static void reduces_and_copies(void **state)
 {
     fixture_t *f = *state;
     float a[1000], b[1000], out[2][1000];
-    gdr_dev_reduce_t reduce = {.op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32, .nin = 2, .nout = 2,
+    gdr_dev_reduce_t reduce = {.op = GDR_OP_SUM,
+                               .type = GDR_TYPE_FLOAT32,
+                               .nin = 2,
+                               .nout = 2,
                                .in = {f->memory, f->memory + 8192},
                                .out = {f->memory + 16384, f->memory + 24580},
                                .bytes = sizeof(a)};
-    gdr_dev_reduce_t copy = {.nin = 1, .nout = 1, .in = {f->memory + 1},
-                             .out = {f->memory + 40003}, .bytes = 3999};
+    gdr_dev_reduce_t copy = {
+        .nin = 1, .nout = 1, .in = {f->memory + 1}, .out = {f->memory + 40003}, .bytes = 3999};
     char seen[3999];
 
     for (int i = 0; i < 1000; i++) {
@@ -191,13 +194,17 @@ static void reduces_and_copies(void **state)
 static void refuses_what_has_no_kernel(void **state)
 {
     fixture_t *f = *state;
-    gdr_dev_reduce_t bad = {.op = GDR_OP_MINLOC, .type = GDR_TYPE_FLOAT32, .nin = 2, .nout = 1,
-                            .in = {f->memory, f->memory}, .out = {f->memory}, .bytes = 8};
+    gdr_dev_reduce_t bad = {.op = GDR_OP_MINLOC,
+                            .type = GDR_TYPE_FLOAT32,
+                            .nin = 2,
+                            .nout = 1,
+                            .in = {f->memory, f->memory},
+                            .out = {f->memory},
+                            .bytes = 8};
 
     assert_int_equal(f->ops->reduce(f->stream, &bad), GDR_ERR_UNSUPPORTED);
     assert_string_equal(last_error, "there is no kernel for minloc on float32");
-    assert_int_equal(f->ops->prepare(f->dev, GDR_OP_MINLOC, GDR_TYPE_FLOAT32),
-                     GDR_ERR_UNSUPPORTED);
+    assert_int_equal(f->ops->prepare(f->dev, GDR_OP_MINLOC, GDR_TYPE_FLOAT32), GDR_ERR_UNSUPPORTED);
     assert_int_equal(f->ops->prepare(f->dev, GDR_OP_MAX, GDR_TYPE_INT16), GDR_OK);
     bad.nin = 9;
     assert_int_equal(f->ops->reduce(f->stream, &bad), GDR_ERR_INVALID);
@@ -209,8 +216,12 @@ static void an_abort_word_stops_kernels(void **state)
 {
     fixture_t *f = *state;
     int32_t one = 1, seen = 0;
-    gdr_dev_reduce_t copy = {.nin = 1, .nout = 1, .in = {f->memory}, .out = {f->memory + 64},
-                             .bytes = sizeof(one), .abort = f->memory + 128};
+    gdr_dev_reduce_t copy = {.nin = 1,
+                             .nout = 1,
+                             .in = {f->memory},
+                             .out = {f->memory + 64},
+                             .bytes = sizeof(one),
+                             .abort = f->memory + 128};
 
     fill(f, 0, &one, sizeof(one));
     assert_int_equal(f->ops->set_word(f->dev, f->memory + 128, 1), GDR_OK);
@@ -274,8 +285,8 @@ static void words_without_stream_writes(void **state)
 static void follows_the_null_stream(void **state)
 {
     fixture_t *f = *state;
-    gdr_dev_reduce_t copy = {.nin = 1, .nout = 1, .in = {f->memory}, .out = {f->memory + BYTES / 2},
-                             .bytes = BYTES / 2};
+    gdr_dev_reduce_t copy = {
+        .nin = 1, .nout = 1, .in = {f->memory}, .out = {f->memory + BYTES / 2}, .bytes = BYTES / 2};
     unsigned char *seen = malloc(BYTES / 2);
 
     for (unsigned round = 1; round <= 20; round++) {

@@ -1,6 +1,6 @@
 /*
- * Two processes put data and flags into each other's windows through gdr_ucx.so and the device room,
- * without MPI. See --help.
+ * Two processes put data and flags into each other's windows through gdr_ucx.so and the device
+ * room, without MPI. See --help.
  */
 #include "tests/glue/rig.h"
 
@@ -66,8 +66,11 @@ static void send_round(rig_t *rig, size_t bytes, uint64_t value, bool device_fla
  * not come without this process's progress. */
 static void await_device_flag(rig_t *rig, size_t bytes, uint64_t value, bool *helped)
 {
-    gdr_dev_reduce_t copy = {.nin = 1, .nout = 1, .in = {rig->window + AT_TARGET},
-                             .out = {rig->window + AT_SEEN}, .bytes = bytes};
+    gdr_dev_reduce_t copy = {.nin = 1,
+                             .nout = 1,
+                             .in = {rig->window + AT_TARGET},
+                             .out = {rig->window + AT_SEEN},
+                             .bytes = bytes};
     gdr_status_t status = rig->dev_ops->wait_word(rig->stream, rig->window + AT_FLAGS, value);
 
     if (status == GDR_OK)
@@ -299,8 +302,8 @@ static gdr_status_t put_until_error(rig_t *rig, double seconds)
 
 /*
  * The last case: rank 1 is killed; rank 0 must neither hang nor crash, and every operation on a
- * peer that is reported dead fails. Shared memory notices a death only when it looks for the process
- * (UCX_KEEPALIVE_INTERVAL), and this one must not linger as a zombie.
+ * peer that is reported dead fails. Shared memory notices a death only when it looks for the
+ * process (UCX_KEEPALIVE_INTERVAL), and this one must not linger as a zombie.
  */
 static void peer_dies(rig_t *rig)
 {
@@ -317,9 +320,8 @@ static void peer_dies(rig_t *rig)
     rig->log.level = -1;
     start = rig_seconds();
     first = put_until_error(rig, 8.0);
-    printf("rank 0: %.1f s after the peer's death: operation %s, peer %s\n",
-           rig_seconds() - start, gdr_status_string(first),
-           gdr_status_string(rig->ops->peer_status(rig->peer)));
+    printf("rank 0: %.1f s after the peer's death: operation %s, peer %s\n", rig_seconds() - start,
+           gdr_status_string(first), gdr_status_string(rig->ops->peer_status(rig->peer)));
     NEED(rig, first != GDR_OK || rig->options->no_peer_errors, "nobody says that the peer is dead");
     if (rig->ops->peer_status(rig->peer) != GDR_OK) {
         rig->ops->put(rig->peer, rig->peer_window, 0, rig->window_mem, 0, 8, NULL, &op);
@@ -335,9 +337,14 @@ static const struct {
     const char *name;
     void (*run)(rig_t *rig);
 } cases[] = {
-    {"device-flags", device_flags}, {"host-flags", host_flags}, {"many", many},
-    {"refused", refused},           {"map", map},               {"bad-input", bad_input},
-    {"reset", reset},               {"peer-dies", peer_dies},
+    {"device-flags", device_flags},
+    {"host-flags", host_flags},
+    {"many", many},
+    {"refused", refused},
+    {"map", map},
+    {"bad-input", bad_input},
+    {"reset", reset},
+    {"peer-dies", peer_dies},
 };
 
 static bool wanted(const char *name, char **names, int count)

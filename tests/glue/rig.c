@@ -303,8 +303,8 @@ void rig_set_word(rig_t *rig, uint64_t offset, uint64_t value)
 
 void rig_copy(rig_t *rig, uint64_t from, uint64_t to_offset, size_t bytes)
 {
-    gdr_dev_reduce_t copy = {.nin = 1, .nout = 1, .in = {from}, .out = {rig->window + to_offset},
-                             .bytes = bytes};
+    gdr_dev_reduce_t copy = {
+        .nin = 1, .nout = 1, .in = {from}, .out = {rig->window + to_offset}, .bytes = bytes};
     gdr_status_t status;
 
     if (rig->options->host) {
