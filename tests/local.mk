@@ -6,3 +6,4 @@ include tests/sim/local.mk
 include tests/glue/glue.mk
 include tests/gate/local.mk
 include tests/mpi/local.mk
+include tests/osu/local.mk
