@@ -2,6 +2,7 @@
 #include "mca/gdr_mca.h"
 
 #include "device/gdr_device.h"
+#include "mca/host_memory.h"
 
 /*
  * Host calls come through here and must not notice: a look at two addresses, no lock, no atomic
@@ -52,7 +53,13 @@ gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *arg
     gdr_mem_info_t recv, send;
 
     *reason = NULL;
+    if (gdr_host_memory_sure(args->recv) &&
+        (args->send == MPI_IN_PLACE || gdr_host_memory_sure(args->send)))
+        return host_call();
     if (!gdr_device_seen() || args->count == 0)
+        return host_call();
+    if (gdr_host_memory_look(args->recv) &&
+        (args->send == MPI_IN_PLACE || gdr_host_memory_sure(args->send)))
         return host_call();
     gdr_device_classify(args->recv, &recv);
     send = recv;

@@ -1,5 +1,6 @@
 /* The component: what Open MPI finds in mca_coll_gdr.so. */
 #include "mca/gdr_mca.h"
+#include "mca/host_memory.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -101,6 +102,7 @@ static int component_register(void)
 
 static int component_open(void)
 {
+    gdr_host_memory_init();
     return gdr_facts_publish();
 }
 
