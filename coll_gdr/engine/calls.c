@@ -104,6 +104,7 @@ unsigned gdr_calls_take(gdr_engine_t *engine)
 
         next = call->next;
         call->next = NULL;
+        call->order = team->taken++;
         *team->queue_end = call;
         team->queue_end = &call->next;
         events++;
@@ -131,6 +132,24 @@ void gdr_call_finish(gdr_call_t *call, gdr_status_t status)
     else if (status == GDR_ERR_DECLINED)
         gdr_stat_add(&engine->stats.declined, 1);
     __atomic_store_n(&call->status, (int)status, __ATOMIC_RELEASE);
+}
+
+void gdr_call_requeue(gdr_call_t *call)
+{
+    gdr_team_t *team = call->team;
+    gdr_call_t **link = &team->queue;
+
+    if (gdr_device_alive(team->device))
+        team->device->ops->set_word(team->device->dev, call->abort_address, 0);
+    call->planned->users--;
+    team->running[call->number % GDR_LANE_CALLS] = NULL;
+    call->state = GDR_CALL_QUEUED;
+    while (*link != NULL && (*link)->order < call->order)
+        link = &(*link)->next;
+    call->next = *link;
+    *link = call;
+    if (call->next == NULL)
+        team->queue_end = &call->next;
 }
 
 static gdr_call_t *queue_pop(gdr_team_t *team)
@@ -219,8 +238,12 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
         gdr_call_finish(queue_pop(team), GDR_ERR_DECLINED);
         return GDR_OK;
     }
-    if (!gdr_device_alive(team->device))
-        return GDR_ERR_STALE;
+    if (!gdr_device_alive(team->device)) {
+        if (team->running[0] != NULL || team->running[1] != NULL)
+            return GDR_ERR_STALE;
+        gdr_renew_own(team);
+        return GDR_INPROGRESS;
+    }
     status = gdr_device_prepare(team->device, call->desc.op, call->desc.type);
     if (status == GDR_OK)
         status = gdr_peers_wire(team, planned);
@@ -240,7 +263,7 @@ static unsigned start_calls(gdr_team_t *team)
 {
     unsigned events = 0;
 
-    while (team->state == GDR_TEAM_READY && team->queue != NULL &&
+    while (team->state == GDR_TEAM_READY && !team->renewing && team->queue != NULL &&
            team->running[(team->base + team->started + 1) % GDR_LANE_CALLS] == NULL) {
         gdr_status_t status = start(team, team->queue);
 
@@ -285,7 +308,9 @@ unsigned gdr_calls_progress(gdr_team_t *team)
 {
     unsigned events = 0, i;
 
-    if (team->state == GDR_TEAM_NEW)
+    if (team->renewing)
+        gdr_renew_progress(team);
+    if (team->state == GDR_TEAM_NEW && team->queue != NULL)
         gdr_vote_start(team, &team->queue->desc);
     if (team->state == GDR_TEAM_DECLINED || team->state == GDR_TEAM_DEAD)
         gdr_calls_refuse(team, team->status);
@@ -297,7 +322,11 @@ unsigned gdr_calls_progress(gdr_team_t *team)
             continue;
         if (call->state == GDR_CALL_RUNNING)
             events += run_on(call);
-        else if (gdr_abandoned_rests(call))
+        else if (!gdr_abandoned_rests(call))
+            continue;
+        else if (call->again)
+            gdr_call_requeue(call);
+        else
             gdr_call_finish(call, call->failure);
     }
     return events;

@@ -59,7 +59,7 @@ static void post_flushes(gdr_call_t *call)
     }
 }
 
-static void abandon(gdr_call_t *call, gdr_status_t status)
+void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again)
 {
     gdr_device_t *device = call->team->device;
     bool alive = gdr_device_alive(device);
@@ -67,6 +67,7 @@ static void abandon(gdr_call_t *call, gdr_status_t status)
 
     call->state = GDR_CALL_ABANDONED;
     call->failure = status;
+    call->again = again;
     if (alive)
         device->ops->set_word(device->dev, call->abort_address, 1);
     for (i = 0; i < call->ncontexts; i++) {
@@ -144,8 +145,14 @@ static void team_end(gdr_team_t *team, gdr_status_t status)
     team->state = GDR_TEAM_DEAD;
     team->status = status;
     for (i = 0; i < GDR_LANE_CALLS; i++) {
-        if (team->running[i] != NULL && team->running[i]->state == GDR_CALL_RUNNING)
-            abandon(team->running[i], status);
+        gdr_call_t *call = team->running[i];
+
+        if (call == NULL)
+            continue;
+        if (call->state == GDR_CALL_RUNNING)
+            gdr_call_abandon(call, status, false);
+        call->failure = status;
+        call->again = false;
     }
     gdr_calls_refuse(team, status);
 }
@@ -193,6 +200,8 @@ static gdr_status_t check_call(const gdr_call_t *call)
         if (status != GDR_OK)
             return status;
     }
+    if (!gdr_device_alive(team->device))
+        return GDR_ERR_STALE;
     for (i = 0; i < call->ncontexts; i++) {
         const gdr_stream_t *stream;
 
@@ -213,8 +222,6 @@ gdr_status_t gdr_fail_check(gdr_team_t *team)
 
     if (team->state != GDR_TEAM_READY)
         return GDR_OK;
-    if (!gdr_device_alive(team->device))
-        status = GDR_ERR_STALE;
     for (i = 0; i < GDR_LANE_CALLS && status == GDR_OK; i++) {
         if (team->running[i] != NULL && team->running[i]->state == GDR_CALL_RUNNING)
             status = check_call(team->running[i]);

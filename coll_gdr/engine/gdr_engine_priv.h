@@ -58,7 +58,8 @@ typedef enum gdr_message_type {
     GDR_MESSAGE_VERDICT,
     GDR_MESSAGE_LANE,
     GDR_MESSAGE_ABORT,
-    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_ABORT,
+    GDR_MESSAGE_RENEW,
+    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_RENEW,
     GDR_MESSAGE_PROC,
     GDR_MESSAGE_WINDOW,
     GDR_MESSAGE_LAST = GDR_MESSAGE_WINDOW
@@ -85,14 +86,16 @@ gdr_status_t gdr_peers_on_proc(gdr_engine_t *engine, gdr_proc_t *proc, const voi
                                size_t bytes);
 gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
                                  size_t bytes);
-gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
+gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                               const void *payload, size_t bytes);
 
 /* vote.c */
 
 void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first);
-gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
-gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *payload,
-                                 size_t bytes);
+gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, uint32_t epoch, const void *payload,
+                              size_t bytes);
+gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                                 const void *payload, size_t bytes);
 uint64_t gdr_vote_hash(const gdr_engine_config_t *config);
 
 /* team.c */
@@ -103,6 +106,17 @@ bool gdr_team_is_gone(const gdr_engine_t *engine, uint64_t id, uint64_t nonce);
 void gdr_teams_update(gdr_engine_t *engine);
 void gdr_team_free(gdr_team_t *team);
 
+/* renew.c */
+
+/* Our device's context is gone (no call runs): a new epoch begins with our next vote. */
+void gdr_renew_own(gdr_team_t *team);
+/* A member's device was reset after `done` calls: calls behind them will run again. */
+gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t done);
+gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                                  const void *payload, size_t bytes);
+/* Ends the old epoch once no call of it runs. */
+void gdr_renew_progress(gdr_team_t *team);
+
 /* calls.c */
 
 /* Takes posted calls into their teams. */
@@ -110,6 +124,8 @@ unsigned gdr_calls_take(gdr_engine_t *engine);
 /* Starts, advances and completes the team's calls; number of events. */
 unsigned gdr_calls_progress(gdr_team_t *team);
 void gdr_call_finish(gdr_call_t *call, gdr_status_t status);
+/* An abandoned call that has come to rest goes back where it was in the queue. */
+void gdr_call_requeue(gdr_call_t *call);
 /* Ends all queued calls of the team. */
 void gdr_calls_refuse(gdr_team_t *team, gdr_status_t status);
 void gdr_call_free(gdr_call_t *call);
@@ -156,6 +172,8 @@ gdr_status_t gdr_ordered_advance(gdr_context_t *context);
 /* The team is dead: abandons its calls, tells the others. First cause wins. */
 void gdr_team_fail(gdr_team_t *team, gdr_status_t status);
 gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
+/* Stops the call's work; `again`: it will be queued once more. */
+void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again);
 /* Whether an abandoned call has come to rest. */
 bool gdr_abandoned_rests(gdr_call_t *call);
 gdr_status_t gdr_fail_check(gdr_team_t *team); /* peers and streams, now and then */

@@ -169,7 +169,13 @@ struct gdr_team {
     gdr_lane_t *lane;
     uint64_t generation; /* of the device, when the lane was taken */
     uint64_t base;       /* call numbers of this lane life start at base + 1 */
-    uint64_t started;    /* calls that got a number */
+    uint64_t started;    /* calls that got a number of this epoch */
+    uint64_t done;       /* calls before this epoch */
+    uint64_t taken;      /* calls posted, ever */
+    uint32_t epoch;
+    uint64_t renew_done; /* while renewing: calls before the new epoch */
+    bool renewing;       /* the epoch has ended but some of its calls still run */
+    gdr_lane_t *old_lane; /* of a dead device; its control words may be written until all voted */
     bool device_flags;   /* every member's device has stream words */
 
     gdr_member_t *members; /* [size] */
@@ -253,6 +259,8 @@ struct gdr_call {
     bool is_spare;
     gdr_call_state_t state;
     gdr_status_t failure;
+    uint64_t order; /* in the team */
+    bool again;     /* abandoned for a new epoch, not for good */
     bool device_flags, ahead;
     uint64_t number; /* lane call number */
     uint32_t part;

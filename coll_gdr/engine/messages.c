@@ -23,6 +23,7 @@ gdr_status_t gdr_message_send(gdr_engine_t *engine, const gdr_team_t *team, int 
         message.head.team = team->id;
         message.head.nonce = team->nonce;
         message.head.rank = team->rank;
+        message.head.epoch = team->epoch;
     }
     do {
         size_t piece = gdr_min_u64(bytes - offset, GDR_MESSAGE_PIECE);
@@ -99,18 +100,20 @@ static const char *head_error(const gdr_inbox_entry_t *entry, gdr_message_head_t
 }
 
 /* GDR_ERR_INVALID: the body makes no sense. Other errors were dealt with by the receiver. */
-static gdr_status_t team_message(gdr_team_t *team, int32_t rank, uint16_t type,
-                                 const void *body, size_t bytes)
+static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *head,
+                                 const void *body)
 {
-    switch (type) {
+    switch (head->type) {
     case GDR_MESSAGE_VOTE:
-        return gdr_vote_on_vote(team, rank, body, bytes);
+        return gdr_vote_on_vote(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_VERDICT:
-        return gdr_vote_on_verdict(team, rank, body, bytes);
+        return gdr_vote_on_verdict(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_LANE:
-        return gdr_peers_on_lane(team, rank, body, bytes);
+        return gdr_peers_on_lane(team, head->rank, head->epoch, body, head->bytes);
+    case GDR_MESSAGE_RENEW:
+        return gdr_renew_on_message(team, head->rank, head->epoch, body, head->bytes);
     default:
-        return gdr_fail_on_abort(team, rank, body, bytes);
+        return gdr_fail_on_abort(team, head->rank, body, head->bytes);
     }
 }
 
@@ -127,8 +130,7 @@ static void to_team(gdr_team_t *team, const gdr_inbox_entry_t *entry,
 
     if (head->rank < 0 || head->rank >= team->size || team->procs[head->rank] != entry->proc)
         reject(engine, entry, "sender is not that member");
-    else if (team_message(team, head->rank, head->type, entry->data + sizeof(*head),
-                          head->bytes) == GDR_ERR_INVALID)
+    else if (team_message(team, head, entry->data + sizeof(*head)) == GDR_ERR_INVALID)
         reject(engine, entry, "body makes no sense");
 }
 

@@ -265,14 +265,18 @@ gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const v
     return GDR_OK;
 }
 
-gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                               const void *payload, size_t bytes)
 {
     const gdr_plan_params_t *plan = &team->engine->config.plan;
     gdr_member_t *member;
     gdr_lane_body_t body;
 
-    if (bytes != sizeof(body) || rank == team->rank)
+    /* Lanes are announced when all have voted, also we. */
+    if (bytes != sizeof(body) || rank == team->rank || epoch > team->epoch)
         return GDR_ERR_INVALID;
+    if (epoch < team->epoch)
+        return GDR_OK;
     memcpy(&body, payload, sizeof(body));
     if (body.offset % plan->lane_bytes != 0 || body.ctl_offset % plan->ctl_bytes != 0)
         return GDR_ERR_INVALID;

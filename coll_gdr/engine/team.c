@@ -122,7 +122,7 @@ static void team_retire(gdr_engine_t *engine, gdr_team_t *team)
     unlink_from(bucket_of(engine, team->id), team);
     if (team->lane != NULL)
         gdr_lane_release(engine, team->lane, team->base + team->started,
-                         team->state == GDR_TEAM_READY && gdr_device_alive(team->device));
+                         team->state == GDR_TEAM_READY && !team->renewing);
     engine->gone[engine->ngone % GDR_GONE_TEAMS].id = team->id;
     engine->gone[engine->ngone % GDR_GONE_TEAMS].nonce = team->nonce;
     if (++engine->ngone == 2 * GDR_GONE_TEAMS)

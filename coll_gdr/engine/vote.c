@@ -53,9 +53,11 @@ static void decline(gdr_team_t *team, int32_t decliner, const char *reason)
              (unsigned long long)team->id, team->size, decliner, reason);
     team->state = GDR_TEAM_DECLINED;
     team->status = GDR_ERR_DECLINED;
-    if (team->lane != NULL) /* nobody was told of it */
+    /* Nobody was told of a first lane; one of a former epoch may still be written to. */
+    if (team->lane != NULL && team->epoch == 0) {
         gdr_lane_release(team->engine, team->lane, 0, true);
-    team->lane = NULL;
+        team->lane = NULL;
+    }
     gdr_calls_refuse(team, GDR_ERR_DECLINED);
 }
 
@@ -65,6 +67,9 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         decline(team, verdict->decliner, verdict->reason);
         return;
     }
+    if (team->old_lane != NULL) /* all have voted, hence put what they had under way there */
+        gdr_lane_release(team->engine, team->old_lane, 0, true);
+    team->old_lane = NULL;
     team->base = verdict->base;
     team->device_flags = verdict->stream_words != 0;
     team->state = GDR_TEAM_READY;
@@ -81,6 +86,7 @@ static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *re
     verdict.decliner = decliner;
     verdict.stream_words = team->words_all;
     verdict.base = team->max_call;
+    verdict.done = team->renewing ? team->renew_done : team->done;
     snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
     team->verdict_given = true;
     send_down(team, &verdict);
@@ -111,6 +117,10 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
     if (team->voted[rank])
         return GDR_ERR_INVALID;
     team->voted[rank] = 1;
+    if (vote->done != (team->renewing ? team->renew_done : team->done)) {
+        conclude(team, false, rank, "its calls do not match those of the other ranks");
+        return GDR_OK;
+    }
     if (team->votes++ == 0) {
         team->config_hash = vote->config_hash;
         team->compute_capability = vote->compute_capability;
@@ -126,21 +136,35 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
     return GDR_OK;
 }
 
-gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, uint32_t epoch, const void *payload,
+                              size_t bytes)
 {
     gdr_vote_body_t vote;
 
     if (bytes != sizeof(vote) || team->rank != 0)
         return GDR_ERR_INVALID;
-    if (team->verdict_given || team->state == GDR_TEAM_DEAD)
+    if (team->state == GDR_TEAM_DEAD || epoch < team->epoch)
         return GDR_OK;
     memcpy(&vote, payload, sizeof(vote));
     if (memchr(vote.reason, 0, sizeof(vote.reason)) == NULL)
         return GDR_ERR_INVALID;
-    return count_vote(team, rank, &vote);
+    if (epoch > team->epoch && gdr_renew_for(team, epoch, vote.done) != GDR_OK)
+        return GDR_ERR_INVALID;
+    return team->verdict_given ? GDR_OK : count_vote(team, rank, &vote);
 }
 
-gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)
+/* A refusal needs no vote of ours, and may overtake the news of the epoch that it is about. */
+static bool verdict_is_due(gdr_team_t *team, uint32_t epoch, const gdr_verdict_body_t *verdict)
+{
+    if (verdict->go)
+        return team->state == GDR_TEAM_VOTED && epoch == team->epoch;
+    if (epoch > team->epoch)
+        return gdr_renew_for(team, epoch, verdict->done) == GDR_OK;
+    return team->state == GDR_TEAM_NEW || team->state == GDR_TEAM_VOTED || team->renewing;
+}
+
+gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                                 const void *payload, size_t bytes)
 {
     gdr_verdict_body_t verdict;
 
@@ -149,9 +173,9 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, const void *pay
     memcpy(&verdict, payload, sizeof(verdict));
     if (memchr(verdict.reason, 0, sizeof(verdict.reason)) == NULL)
         return GDR_ERR_INVALID;
-    if (team->state == GDR_TEAM_DEAD)
+    if (team->state == GDR_TEAM_DEAD || epoch < team->epoch)
         return GDR_OK;
-    if (team->state != GDR_TEAM_VOTED && (team->state != GDR_TEAM_NEW || verdict.go))
+    if (!verdict_is_due(team, epoch, &verdict))
         return GDR_ERR_INVALID;
     send_down(team, &verdict);
     if (team->state != GDR_TEAM_DEAD)
@@ -169,13 +193,15 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
     *status = gdr_net_get(engine);
     if (*status != GDR_OK)
         return "no network for device memory";
-    *status = gdr_device_get(engine, first->device, &team->device);
+    if (team->lane == NULL)
+        *status = gdr_device_get(engine, first->device, &team->device);
     if (*status != GDR_OK)
         return "device cannot be used";
     *status = gdr_device_prepare(team->device, first->op, first->type);
     if (*status != GDR_OK)
         return "kernels cannot be loaded";
-    *status = gdr_lane_acquire(team->device, &team->lane);
+    if (team->lane == NULL) /* else it is kept from the epoch before */
+        *status = gdr_lane_acquire(team->device, &team->lane);
     if (*status != GDR_OK)
         return "no lane";
     team->generation = team->device->generation;
@@ -192,6 +218,7 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     memset(&vote, 0, sizeof(vote));
     vote.can = why == NULL;
     vote.config_hash = engine->config_hash;
+    vote.done = team->done;
     if (why == NULL) {
         vote.compute_capability = team->device->caps.compute_capability;
         vote.stream_words = team->device->caps.stream_words;

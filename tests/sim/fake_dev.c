@@ -18,11 +18,18 @@ typedef struct command {
     uint64_t address, value;
 } command_t;
 
+struct memory {
+    struct memory *next;
+    void *start;
+};
+
 struct gdr_dev {
     gdr_dev_t *next; /* of the process, the newest first */
     sim_proc_t *proc;
     uint64_t generation;
     bool error;
+    uint64_t live; /* objects made in it */
+    struct memory *memory;
     gdr_dev_stream_t *streams;
 };
 
@@ -192,26 +199,54 @@ static void check_alive(const gdr_dev_t *dev, const char *name)
         sim_fail(dev->proc->world, "%s in a context that is gone", name);
 }
 
+static void made(gdr_dev_t *dev)
+{
+    dev->live++;
+    dev->proc->world->dev_live++;
+}
+
+static void unmade(gdr_dev_t *dev)
+{
+    dev->live--;
+    dev->proc->world->dev_live--;
+}
+
 static gdr_status_t dev_alloc(gdr_dev_t *dev, size_t bytes, uint64_t *address)
 {
-    void *memory;
+    struct memory *memory;
 
     check_alive(dev, "dev.alloc");
     if (sim_port_fails(dev->proc, "dev.alloc"))
         return GDR_ERR_NO_MEMORY;
-    memory = sim_alloc(bytes);
-    sim_region_add(dev->proc, memory, bytes);
-    dev->proc->world->dev_live++;
-    *address = (uintptr_t)memory;
+    memory = sim_alloc(sizeof(*memory));
+    memory->start = sim_alloc(bytes);
+    memory->next = dev->memory;
+    dev->memory = memory;
+    sim_region_add(dev->proc, memory->start, bytes);
+    made(dev);
+    *address = (uintptr_t)memory->start;
     return GDR_OK;
+}
+
+static void memory_free(gdr_dev_t *dev, struct memory **link)
+{
+    struct memory *memory = *link;
+
+    *link = memory->next;
+    sim_region_remove(dev->proc, memory->start);
+    free(memory->start);
+    free(memory);
 }
 
 static void dev_free(gdr_dev_t *dev, uint64_t address)
 {
+    struct memory **link = &dev->memory;
+
     check_alive(dev, "dev.free");
-    sim_region_remove(dev->proc, (void *)(uintptr_t)address);
-    dev->proc->world->dev_live--;
-    free((void *)(uintptr_t)address);
+    while ((uintptr_t)(*link)->start != address)
+        link = &(*link)->next;
+    memory_free(dev, link);
+    unmade(dev);
 }
 
 static gdr_status_t dev_map_host(gdr_dev_t *dev, void *address, size_t bytes,
@@ -221,7 +256,7 @@ static gdr_status_t dev_map_host(gdr_dev_t *dev, void *address, size_t bytes,
     if (sim_port_fails(dev->proc, "dev.map_host"))
         return GDR_ERR_DEVICE;
     *device_address = (uintptr_t)address;
-    dev->proc->world->dev_live++;
+    made(dev);
     return GDR_OK;
 }
 
@@ -229,7 +264,7 @@ static void dev_unmap_host(gdr_dev_t *dev, void *address)
 {
     (void)address;
     check_alive(dev, "dev.unmap_host");
-    dev->proc->world->dev_live--;
+    unmade(dev);
 }
 
 static gdr_status_t stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream)
@@ -242,7 +277,7 @@ static gdr_status_t stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream)
     (*stream)->last = &(*stream)->first;
     (*stream)->next = dev->streams;
     dev->streams = *stream;
-    dev->proc->world->dev_live++;
+    made(dev);
     return GDR_OK;
 }
 
@@ -267,7 +302,7 @@ static void stream_destroy(gdr_dev_stream_t *stream)
     check_alive(stream->dev, "dev.stream_destroy");
     if (stream->first != NULL && !stream->dev->error)
         sim_fail(stream->dev->proc->world, "a stream with work in it is destroyed");
-    stream->dev->proc->world->dev_live--;
+    unmade(stream->dev);
     stream_end(stream);
 }
 
@@ -354,7 +389,12 @@ static void dev_close(gdr_dev_t *dev)
             sim_fail(dev->proc->world, "a device is closed with streams");
         stream_end(dev->streams);
     }
-    dev->proc->world->dev_live--;
+    while (dev->memory != NULL) {
+        if (dev_generation(dev) != 0)
+            sim_fail(dev->proc->world, "a device is closed with memory");
+        memory_free(dev, &dev->memory);
+    }
+    dev->proc->world->dev_live -= dev_generation(dev) != 0 ? 1 : 1 + dev->live;
     free(dev);
 }
 
@@ -406,7 +446,16 @@ gdr_status_t sim_open_dev(void *ctx, int ordinal, const gdr_dev_ops_t **ops, gdr
     return GDR_OK;
 }
 
+/* What the context held is gone: nothing reaches it any more. */
 void sim_reset_device(sim_world_t *world, int proc)
 {
-    world->procs[proc].generation = ++world->generations;
+    sim_proc_t *p = &world->procs[proc];
+    gdr_dev_t *dev;
+    struct memory *memory;
+
+    for (dev = p->devs; dev != NULL; dev = dev->next) {
+        for (memory = dev->memory; memory != NULL; memory = memory->next)
+            sim_region_remove(p, memory->start);
+    }
+    p->generation = ++world->generations;
 }

@@ -322,6 +322,12 @@ static bool act(sim_script_t *script, int proc)
         if (!do_wait(script, proc, action->object))
             return false;
         break;
+    case SIM_RESET:
+        sim_reset_device(script->world, proc);
+        break;
+    case SIM_LOSE:
+        script->world->procs[proc].no_device = true;
+        break;
     default:
         gdr_team_destroy(rank->teams[action->object]);
         rank->teams[action->object] = NULL;
@@ -345,7 +351,8 @@ bool sim_script_over(const sim_script_t *script)
 
 static void say_where(sim_script_t *script)
 {
-    static const char *const kinds[] = {"create team", "post call", "wait for call", "free team"};
+    static const char *const kinds[] = {"create team", "post call", "wait for call", "free team",
+                                        "reset device", "lose device"};
     int i;
 
     for (i = 0; i < script->world->options.nprocs; i++) {

@@ -33,7 +33,14 @@ typedef struct sim_call {
     sim_expect_t expect;
 } sim_call_t;
 
-typedef enum sim_action_kind { SIM_CREATE, SIM_POST, SIM_WAIT, SIM_FREE } sim_action_kind_t;
+typedef enum sim_action_kind {
+    SIM_CREATE,
+    SIM_POST,
+    SIM_WAIT,
+    SIM_FREE,
+    SIM_RESET, /* cudaDeviceReset */
+    SIM_LOSE   /* no device can be opened from here on */
+} sim_action_kind_t;
 
 typedef struct sim_action {
     sim_action_kind_t kind;

@@ -1,0 +1,145 @@
+/*
+ * cudaDeviceReset between calls: on all ranks, on one, on some at different times, with calls of
+ * the others already running in the old lanes. Results stay right, nothing of the old context is
+ * touched (the fake device would tell).
+ */
+#include "tests/sim/harness.h"
+
+enum { ROUNDS = 6 };
+
+/* resets(round, rank): whether the rank resets its device before that round. */
+static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), uint64_t seed,
+                       const char *what)
+{
+    int nprocs = 2 + (int)(seed % 4), p, k;
+    const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
+    sim_options_t options = sim_options(nprocs, seed);
+    sim_case_t c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
+    int team = sim_script_team(c.script);
+
+    sim_start(c.world);
+    sim_script_all(c.script, SIM_CREATE, team);
+    for (k = 0; k < 2 * ROUNDS; k++)
+        sim_add_call(&c, team, 50 + 3000 * (uint64_t)(k % 4), mode->blocking);
+    for (k = 0; k < ROUNDS; k++) {
+        for (p = 0; p < nprocs; p++) {
+            if (resets(seed, k, p))
+                sim_script_do(c.script, p, SIM_RESET, 0);
+        }
+        sim_script_all(c.script, SIM_POST, 2 * k);
+        if (mode->blocking)
+            sim_script_all(c.script, SIM_WAIT, 2 * k);
+        sim_script_all(c.script, SIM_POST, 2 * k + 1);
+        sim_script_all(c.script, SIM_WAIT, 2 * k + 1);
+        if (!mode->blocking)
+            sim_script_all(c.script, SIM_WAIT, 2 * k);
+    }
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_case_end(&c, what));
+}
+
+static bool all_reset(uint64_t seed, int round, int rank)
+{
+    (void)seed;
+    (void)rank;
+    return round % 2 == 1;
+}
+
+static bool one_resets(uint64_t seed, int round, int rank)
+{
+    return round % 2 == 1 && rank == (int)(seed % 2);
+}
+
+static bool some_reset(uint64_t seed, int round, int rank)
+{
+    return (seed + (uint64_t)round * 5 + (uint64_t)rank * 3) % 4 == 0;
+}
+
+static void test_all(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 24; seed++)
+        run_resets(all_reset, seed, "all ranks reset their devices");
+}
+
+static void test_one(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 48; seed++)
+        run_resets(one_resets, seed, "one rank resets its device");
+}
+
+static void test_some(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 96; seed++)
+        run_resets(some_reset, seed, "some ranks reset their devices");
+}
+
+/* Teams end and engines close behind a reset: nothing may be touched. */
+static void test_at_the_end(void **state)
+{
+    sim_options_t options = sim_options(3, 8);
+    sim_case_t c = sim_case(&options, "auto", &sim_modes[2]);
+    int team = sim_script_team(c.script), p, call;
+
+    (void)state;
+    sim_start(c.world);
+    sim_script_all(c.script, SIM_CREATE, team);
+    call = sim_add_call(&c, team, 10000, true);
+    sim_script_all(c.script, SIM_POST, call);
+    sim_script_all(c.script, SIM_WAIT, call);
+    for (p = 0; p < 3; p++)
+        sim_script_do(c.script, p, SIM_RESET, 0);
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_case_end(&c, "a reset at the end"));
+}
+
+/* After the reset one rank finds no device any more: all members serve the calls otherwise. */
+static void test_declined_after(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 1; seed < 20; seed++) {
+        sim_options_t options = sim_options(4, seed);
+        sim_case_t c = sim_case(&options, "twoshot", &sim_modes[1]);
+        int team = sim_script_team(c.script), k;
+
+        sim_start(c.world);
+        sim_script_all(c.script, SIM_CREATE, team);
+        for (k = 0; k < 4; k++) {
+            sim_add_call(&c, team, 3000, false);
+            c.script->calls[k].expect = k < 2 ? SIM_EXPECT_OK : SIM_EXPECT_DECLINED;
+        }
+        for (k = 0; k < 2; k++) {
+            sim_script_all(c.script, SIM_POST, k);
+            sim_script_all(c.script, SIM_WAIT, k);
+        }
+        sim_script_do(c.script, 2, SIM_RESET, 0);
+        sim_script_do(c.script, 2, SIM_LOSE, 0);
+        for (k = 2; k < 4; k++)
+            sim_script_all(c.script, SIM_POST, k);
+        for (k = 2; k < 4; k++)
+            sim_script_all(c.script, SIM_WAIT, k);
+        sim_script_all(c.script, SIM_FREE, team);
+        assert_true(sim_case_end(&c, "declined after a reset"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all),        cmocka_unit_test(test_one),
+        cmocka_unit_test(test_some),       cmocka_unit_test(test_at_the_end),
+        cmocka_unit_test(test_declined_after),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
