@@ -13,7 +13,6 @@
 
 typedef struct check {
     gdr_net_mem_t *mem;
-    gdr_net_peer_t *self;
     gdr_net_rmem_t *rmem;
     unsigned char pattern[CHECK_BYTES], back[CHECK_BYTES];
 } check_t;
@@ -45,7 +44,7 @@ static ucs_status_t flush(const check_t *check)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
 
-    return wait_for(check->mem->net, ucp_ep_flush_nbx(check->self->ep, &param));
+    return wait_for(check->mem->net, ucp_ep_flush_nbx(check->rmem->peer->ep, &param));
 }
 
 static ucs_status_t put(const check_t *check, const void *source, ucs_memory_type_t type,
@@ -54,7 +53,7 @@ static ucs_status_t put(const check_t *check, const void *source, ucs_memory_typ
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
                                  .memory_type = type};
     ucs_status_t status = wait_for(
-        check->mem->net, ucp_put_nbx(check->self->ep, source, CHECK_BYTES,
+        check->mem->net, ucp_put_nbx(check->rmem->peer->ep, source, CHECK_BYTES,
                                      check->mem->address + offset, check->rmem->rkey, &param));
 
     return status == UCS_OK ? flush(check) : status;
@@ -62,12 +61,10 @@ static ucs_status_t put(const check_t *check, const void *source, ucs_memory_typ
 
 static ucs_status_t get(check_t *check, uint64_t offset)
 {
-    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-                                 .memory_type = UCS_MEMORY_TYPE_HOST};
+    ucp_request_param_t param = {.op_attr_mask = 0};
 
-    return wait_for(check->mem->net,
-                    ucp_get_nbx(check->self->ep, check->back, CHECK_BYTES,
-                                check->mem->address + offset, check->rmem->rkey, &param));
+    return wait_for(check->mem->net, gdr_ucx_get(check->rmem, check->mem->address + offset,
+                                                 check->back, CHECK_BYTES, &param));
 }
 
 static ucs_status_t round_trip(check_t *check)
@@ -114,33 +111,17 @@ static gdr_status_t run(check_t *check)
     return GDR_OK;
 }
 
-static gdr_status_t import_own(check_t *check)
-{
-    unsigned char packed[1024];
-    size_t bytes = sizeof(packed);
-    gdr_status_t status = gdr_ucx_pack(check->mem, packed, &bytes);
-
-    if (status != GDR_OK)
-        return status;
-    return gdr_ucx_import(check->self, packed, bytes, &check->rmem);
-}
-
 gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
 {
-    gdr_net_t *net = mem->net;
     check_t check = {.mem = mem};
     gdr_status_t status;
 
     if (mem->bytes < 2 * (uint64_t)CHECK_BYTES)
         return GDR_OK;
-    status = gdr_ucx_peer_create(net, net->address, net->address_bytes, &check.self);
+    status = gdr_ucx_import_own(mem, &check.rmem);
     if (status != GDR_OK)
         return status;
-    status = import_own(&check);
-    if (status == GDR_OK) {
-        status = run(&check);
-        gdr_ucx_release(check.rmem);
-    }
-    gdr_ucx_disconnect(check.self);
+    status = run(&check);
+    gdr_ucx_release(check.rmem);
     return status;
 }

@@ -59,6 +59,8 @@ typedef struct gdr_ucx_params {
  *  - the first register_device() shows, by puts and gets through a connection to itself, that UCX
  *    moves bytes of this memory (blocks for some ms, 5 s at most); it changes the first 64 bytes of
  *    the region and leaves them zero;
+ *  - the first put to a peer that a word follows is read back (32 bytes at most) before the word
+ *    goes out; if other bytes come back it fails with GDR_ERR_NET, and so does all that follows;
  *  - connect() returns before the peer has answered; a peer that cannot be reached fails the first
  *    operation;
  *  - data goes from device to device or from host to host memory: a put across is refused with

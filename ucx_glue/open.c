@@ -80,6 +80,8 @@ static void net_close(gdr_net_t *net)
     double end = seconds() + 1.0;
     bool entered = gdr_ucx_enter_if_old(net);
 
+    if (net->self != NULL)
+        gdr_ucx_disconnect(net->self);
     while (net->closing != NULL && seconds() < end)
         gdr_ucx_progress(net);
     while (net->closing != NULL) {
@@ -92,6 +94,11 @@ static void net_close(gdr_net_t *net)
     ucp_worker_destroy(net->worker);
     ucp_cleanup(net->context);
     gdr_ucx_leave(net, entered);
+    while (net->verifies != NULL) {
+        gdr_ucx_verify_t *verify = net->verifies;
+        net->verifies = verify->next;
+        free(verify);
+    }
     free(net);
 }
 

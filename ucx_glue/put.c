@@ -41,6 +41,7 @@ static void finish(gdr_ucx_op_t *op, gdr_status_t status)
 {
     gdr_net_t *net = op->peer->net;
 
+    gdr_ucx_verify_end(op);
     unlink_op(op);
     if (status != GDR_OK)
         net->counters->failed++;
@@ -124,16 +125,58 @@ static void after_post(gdr_ucx_op_t *op, void *posted)
         op->request = posted;
 }
 
+/* After the flush: the word, but behind the first put to a peer only once that is read back. */
+static void advance_flushed(gdr_ucx_op_t *op)
+{
+    ucp_request_param_t param = request_param(op);
+
+    if (gdr_ucx_verify_is_due(op)) {
+        op->step = GDR_UCX_STEP_THERE;
+        after_post(op, gdr_ucx_verify_there(op, &param));
+        return;
+    }
+    op->step = GDR_UCX_STEP_LAST;
+    after_post(op, post_word(op));
+}
+
+static void advance_read_back(gdr_ucx_op_t *op)
+{
+    gdr_status_t status = gdr_ucx_verify_compare(op);
+
+    if (status != GDR_OK) {
+        finish(op, status);
+        return;
+    }
+    op->step = GDR_UCX_STEP_LAST;
+    after_post(op, post_word(op));
+}
+
 static void advance(gdr_ucx_op_t *op)
 {
-    if (op->step == GDR_UCX_STEP_DATA && op->word_rkey != NULL) {
+    ucp_request_param_t param = request_param(op);
+
+    switch ((gdr_ucx_step_t)op->step) {
+    case GDR_UCX_STEP_DATA:
+        if (op->word_rkey == NULL) {
+            finish(op, GDR_OK);
+            break;
+        }
         op->step = GDR_UCX_STEP_FLUSH;
         after_post(op, post_flush(op));
-    } else if (op->step == GDR_UCX_STEP_FLUSH) {
-        op->step = GDR_UCX_STEP_LAST;
-        after_post(op, post_word(op));
-    } else {
+        break;
+    case GDR_UCX_STEP_FLUSH:
+        advance_flushed(op);
+        break;
+    case GDR_UCX_STEP_THERE:
+        op->step = GDR_UCX_STEP_HERE;
+        after_post(op, gdr_ucx_verify_here(op, &param));
+        break;
+    case GDR_UCX_STEP_HERE:
+        advance_read_back(op);
+        break;
+    case GDR_UCX_STEP_LAST:
         finish(op, GDR_OK);
+        break;
     }
 }
 
@@ -253,6 +296,8 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
         return;
     if (word != NULL)
         set_word(op, word);
+    if (word != NULL && bytes != 0)
+        gdr_ucx_verify_begin(op, rmem, roff, lmem, loff, bytes);
     entered = gdr_ucx_enter_if_old(peer->net);
     if (bytes != 0) {
         peer->net->counters->puts++;

@@ -11,6 +11,8 @@
 typedef enum gdr_ucx_step {
     GDR_UCX_STEP_DATA,  /* the payload's put is under way */
     GDR_UCX_STEP_FLUSH, /* it is complete here, not yet there */
+    GDR_UCX_STEP_THERE, /* first put to a peer: what lies in its window now? */
+    GDR_UCX_STEP_HERE,  /* and what was put? */
     GDR_UCX_STEP_LAST   /* the word's put, or the only thing to wait for */
 } gdr_ucx_step_t;
 
@@ -38,6 +40,18 @@ typedef struct gdr_ucx_closing {
     void *request;
 } gdr_ucx_closing_t;
 
+/* The first put of data to a peer is read back. Kept until the net is closed: a get that nobody
+ * waits for any more may still write here. */
+#define GDR_UCX_VERIFY_BYTES 32u
+typedef struct gdr_ucx_verify {
+    struct gdr_ucx_verify *next;
+    const gdr_ucx_op_t *op; /* whose put it is; NULL: done */
+    gdr_net_rmem_t *rmem, *own;
+    uint64_t target, source;
+    uint32_t bytes;
+    unsigned char there[GDR_UCX_VERIFY_BYTES], here[GDR_UCX_VERIFY_BYTES];
+} gdr_ucx_verify_t;
+
 struct gdr_net {
     const gdr_log_t *log;
     gdr_ucx_params_t params;
@@ -49,8 +63,10 @@ struct gdr_net {
     size_t address_bytes;
     gdr_ucx_op_t *marked_first, *marked_last;
     gdr_ucx_closing_t *closing;
-    uint64_t owner;     /* context of the window that was registered last */
-    bool needs_context; /* this UCX wants it to be current for puts and progress */
+    gdr_ucx_verify_t *verifies;
+    gdr_net_peer_t *self; /* this process; NULL until needed */
+    uint64_t owner;       /* context of the window that was registered last */
+    bool needs_context;   /* this UCX wants it to be current for puts and progress */
     bool windows_checked;
     bool transports_said, emulation_said;
 };
@@ -69,8 +85,9 @@ struct gdr_net_peer {
     gdr_net_t *net;
     ucp_ep_h ep;
     gdr_status_t status;
-    bool reports_errors; /* made with UCP_ERR_HANDLING_MODE_PEER */
-    gdr_ucx_op_t *ops;   /* in progress */
+    bool reports_errors;      /* made with UCP_ERR_HANDLING_MODE_PEER */
+    gdr_ucx_op_t *ops;        /* in progress */
+    gdr_ucx_verify_t *verify; /* NULL: nothing was put yet that could be read back */
 };
 
 struct gdr_net_rmem {
@@ -134,7 +151,25 @@ void gdr_ucx_flush(gdr_net_peer_t *peer, gdr_net_op_t *op);
 /* Ends every operation in progress to the peer with `status`. */
 void gdr_ucx_abandon(gdr_net_peer_t *peer, gdr_status_t status);
 
+/* self.c: the connection to this process, and a region of this process as a peer sees it */
+gdr_status_t gdr_ucx_self(gdr_net_t *net, gdr_net_peer_t **self);
+gdr_status_t gdr_ucx_import_own(gdr_net_mem_t *mem, gdr_net_rmem_t **rmem);
+/* Memory that UCX reads as host memory, from a region; what ucp_get_nbx returns. */
+void *gdr_ucx_get(const gdr_net_rmem_t *rmem, uint64_t address, void *buffer, size_t bytes,
+                  ucp_request_param_t *param);
+
 /* check.c: whether UCX moves bytes of this region. */
 gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem);
+
+/* verify.c: whether what was put first arrived in the peer's window. begin() is called with the
+ * first put of data that a word follows; then is_due(), there(), here() and compare() in turn. */
+void gdr_ucx_verify_begin(const gdr_ucx_op_t *op, gdr_net_rmem_t *rmem, uint64_t roff,
+                          gdr_net_mem_t *lmem, uint64_t loff, size_t bytes);
+bool gdr_ucx_verify_is_due(const gdr_ucx_op_t *op);
+void *gdr_ucx_verify_there(const gdr_ucx_op_t *op, ucp_request_param_t *param);
+void *gdr_ucx_verify_here(const gdr_ucx_op_t *op, ucp_request_param_t *param);
+gdr_status_t gdr_ucx_verify_compare(const gdr_ucx_op_t *op);
+/* The operation has ended in another way. */
+void gdr_ucx_verify_end(const gdr_ucx_op_t *op);
 
 #endif

@@ -1,5 +1,6 @@
 # ucx_glue and device on an emulated driver, without MPI
-dist_check_SCRIPTS += tests/glue/on_emulator tests/glue/device.sh tests/glue/pair.sh
+dist_check_SCRIPTS += tests/glue/on_emulator tests/glue/device.sh tests/glue/pair.sh \
+	tests/glue/misput.sh
 
 check_PROGRAMS += tests/glue/glue_pair
 tests_glue_glue_pair_SOURCES = \
@@ -8,6 +9,13 @@ tests_glue_glue_pair_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_glue_glue_pair_LDADD = \
 	libgdr_device.la libgdr_kernels.la libgdr_base.la
 TESTS += tests/glue/pair.sh
+
+check_LTLIBRARIES += tests/glue/misput.la
+tests_glue_misput_la_SOURCES = tests/glue/misput.c
+tests_glue_misput_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(UCX_CPPFLAGS)
+tests_glue_misput_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-rpath $(abs_top_builddir)/tests/glue
+TESTS += tests/glue/misput.sh
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/glue/device_test tests/unit/tls_test

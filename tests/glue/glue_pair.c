@@ -333,6 +333,21 @@ static void peer_dies(rig_t *rig)
     rig->peer = NULL;
 }
 
+/* The first put to a peer needs its help: the connection is made, and the put is read back. */
+static void first_contact(rig_t *rig)
+{
+    gdr_net_word_t word = {rig->peer_window, AT_FLAGS + 16384, rig->window_mem, AT_WORDS + 16384};
+    gdr_net_op_t op;
+
+    rig_fill(rig, AT_SOURCE, 4096, 12345);
+    rig_barrier(rig);
+    post(rig, 4096, &word, &op);
+    rig_finish(rig, &op);
+    rig_barrier(rig);
+    rig_check(rig, AT_TARGET, 4096, 12345);
+    rig_barrier(rig);
+}
+
 static const struct {
     const char *name;
     void (*run)(rig_t *rig);
@@ -363,6 +378,7 @@ static int run(rig_t *rig, char **names, int count)
         return 77;
     rig_state(rig, "rank %d, connecting", rig->rank);
     rig_connect(rig);
+    first_contact(rig);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (!wanted(cases[i].name, names, count))
             continue;

@@ -1,0 +1,35 @@
+/* This process as a peer of its own: how the CPU gets at bytes of device memory. */
+#include "ucx_glue/ucx.h"
+
+gdr_status_t gdr_ucx_self(gdr_net_t *net, gdr_net_peer_t **self)
+{
+    gdr_status_t status = GDR_OK;
+
+    if (net->self == NULL)
+        status = gdr_ucx_peer_create(net, net->address, net->address_bytes, &net->self);
+    if (status == GDR_OK)
+        *self = net->self;
+    return status;
+}
+
+gdr_status_t gdr_ucx_import_own(gdr_net_mem_t *mem, gdr_net_rmem_t **rmem)
+{
+    unsigned char packed[2048];
+    size_t bytes = sizeof(packed);
+    gdr_net_peer_t *self;
+    gdr_status_t status = gdr_ucx_self(mem->net, &self);
+
+    if (status == GDR_OK)
+        status = gdr_ucx_pack(mem, packed, &bytes);
+    if (status == GDR_OK)
+        status = gdr_ucx_import(self, packed, bytes, rmem);
+    return status;
+}
+
+void *gdr_ucx_get(const gdr_net_rmem_t *rmem, uint64_t address, void *buffer, size_t bytes,
+                  ucp_request_param_t *param)
+{
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    param->memory_type = UCS_MEMORY_TYPE_HOST;
+    return ucp_get_nbx(rmem->peer->ep, buffer, bytes, address, rmem->rkey, param);
+}
