@@ -7,3 +7,4 @@ include tests/glue/glue.mk
 include tests/gate/local.mk
 include tests/mpi/local.mk
 include tests/osu/local.mk
+include tests/mutants/local.mk
