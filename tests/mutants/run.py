@@ -72,7 +72,8 @@ class Mutant:
 
 def logged(log, command, directory, limit=None):
     """Exit status of a shell command; -1 when it was killed after `limit` seconds."""
-    environment = dict(os.environ, GDR_SRCDIR=COPY, GDR_BUILDDIR=OBJ, srcdir=COPY)
+    environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+    environment.update(GDR_SRCDIR=COPY, GDR_BUILDDIR=OBJ, srcdir=COPY)
     with open(os.path.join(LOGS, log + ".log"), "a") as out:
         out.write(f"+ {command}\n")
         out.flush()
