@@ -3,7 +3,8 @@
 # Every file that the build reads, without what autogen.sh makes.
 sources() {
     (cd "$TOP" && find configure.ac Makefile.am autogen.sh m4 coll_gdr ucx_glue cuda_emu tools \
-        examples tests scripts -type f ! -path 'm4/lt*.m4' ! -name libtool.m4 -print | LC_ALL=C sort)
+        examples tests scripts -type f ! -path 'm4/lt*.m4' ! -name libtool.m4 -print |
+        LC_ALL=C sort)
 }
 
 build_all() {
@@ -40,7 +41,8 @@ component_path() {
     esac
 }
 
-# With a card, programs find the CUDA runtime of the toolkit that built them; cuda-emu brings its own.
+# With a card, programs find the CUDA runtime of the toolkit that built them; cuda-emu brings its
+# own.
 cudart_path() {
     local dir
 

@@ -1,6 +1,13 @@
 #include "base/gdr_optypes.h"
 
-enum type_class { CLASS_INTEGER, CLASS_FLOATING, CLASS_COMPLEX, CLASS_LOGICAL, CLASS_BYTE, CLASS_PAIR };
+enum type_class {
+    CLASS_INTEGER,
+    CLASS_FLOATING,
+    CLASS_COMPLEX,
+    CLASS_LOGICAL,
+    CLASS_BYTE,
+    CLASS_PAIR
+};
 
 static const char *const op_names[GDR_OP_COUNT] = {
 #define GDR_OP(ID, name) #name,

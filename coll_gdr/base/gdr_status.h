@@ -12,7 +12,7 @@ typedef enum gdr_status {
     GDR_ERR_DEVICE = -5,      /* the CUDA driver reported an error */
     GDR_ERR_NET = -6,         /* UCX reported an error */
     GDR_ERR_NO_RESOURCE = -7, /* no lane, or the window budget is used up */
-    GDR_ERR_DECLINED = -8,    /* the members agreed not to take the device path: serve it otherwise */
+    GDR_ERR_DECLINED = -8,    /* the members agreed not to take the device path */
     GDR_ERR_VERSION = -9,     /* a library of a version that cannot serve */
     GDR_ERR_STALE = -10,      /* made in a CUDA context that no longer exists */
     GDR_ERR_ABORTED = -11     /* the call was abandoned; the receive buffer is untouched */

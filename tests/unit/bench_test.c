@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define PARSE(options, error, ...)                                                                 \
-    parse(options, error, (char *[]){(char *)(uintptr_t)"gdr_bench", __VA_ARGS__, NULL})
+    parse(options, error, (char *[]){(char *)(uintptr_t) "gdr_bench", __VA_ARGS__, NULL})
 
 static int parse(bench_options_t *options, char error[256], char *argv[])
 {
@@ -31,9 +31,21 @@ static void sizes_are_read(void **state)
         const char *text;
         uint64_t bytes;
     } good[] = {{"8", 8}, {"64K", 65536}, {"16M", 16u << 20}, {"1g", 1u << 30}, {"1", 1}};
-    static const char *const bad[] = {"",   "0",   "-1",  "+1", " 1",  "1.5", "K",
-                                      "1KB", "0x10", "64Q", "1 K", "99999999999999999999",
-                                      "9999999999T", "nan", "1e3"};
+    static const char *const bad[] = {"",
+                                      "0",
+                                      "-1",
+                                      "+1",
+                                      " 1",
+                                      "1.5",
+                                      "K",
+                                      "1KB",
+                                      "0x10",
+                                      "64Q",
+                                      "1 K",
+                                      "99999999999999999999",
+                                      "9999999999T",
+                                      "nan",
+                                      "1e3"};
     uint64_t bytes;
 
     (void)state;
@@ -63,7 +75,8 @@ static void numbers_are_printed(void **state)
     assert_string_equal(bench_format_number(31415.9, text, sizeof(text)), "31416");
     assert_string_equal(bench_format_per(12, 4, text, sizeof(text)), "3");
     assert_string_equal(bench_format_per(10, 4, text, sizeof(text)), "2.500");
-    assert_string_equal(bench_format_json("a\"b\\c\n", text, sizeof(text)), "\"a\\\"b\\\\c\\u000a\"");
+    assert_string_equal(bench_format_json("a\"b\\c\n", text, sizeof(text)),
+                        "\"a\\\"b\\\\c\\u000a\"");
 }
 
 static void options_have_defaults(void **state)
@@ -109,12 +122,24 @@ static void options_are_read(void **state)
 
 static void bad_options_are_named(void **state)
 {
-    static const char *const bad[][2] = {
-        {"--min", "-3"},     {"--min", "2"},      {"--min", "32M"},     {"--max", "nan"},
-        {"--max", "1"},      {"--max", "16G"},    {"--max", "99999999999999999999"},
-        {"--op", "avg"},     {"--op", "band"},    {"--type", "half"},   {"--iters", "0"},
-        {"--iters", "-1"},   {"--iters", "1e9"},  {"--iters", "9999999999999999999999"},
-        {"--warmup", "x"},   {"--compare", "me"}, {"--frobnicate", "1"}, {"extra", "1"}};
+    static const char *const bad[][2] = {{"--min", "-3"},
+                                         {"--min", "2"},
+                                         {"--min", "32M"},
+                                         {"--max", "nan"},
+                                         {"--max", "1"},
+                                         {"--max", "16G"},
+                                         {"--max", "99999999999999999999"},
+                                         {"--op", "avg"},
+                                         {"--op", "band"},
+                                         {"--type", "half"},
+                                         {"--iters", "0"},
+                                         {"--iters", "-1"},
+                                         {"--iters", "1e9"},
+                                         {"--iters", "9999999999999999999999"},
+                                         {"--warmup", "x"},
+                                         {"--compare", "me"},
+                                         {"--frobnicate", "1"},
+                                         {"extra", "1"}};
     bench_options_t o;
     char error[256], name[32], value[32];
 

@@ -11,11 +11,11 @@
 #define DRIVER_FUNCTIONS(F)                                                                        \
     F(cuInit, "cuInit", (unsigned flags))                                                          \
     F(count, "cuDeviceGetCount", (int *count))                                                     \
-    F(device, "cuDeviceGet", (CUdevice *device, int ordinal))                                      \
+    F(device, "cuDeviceGet", (CUdevice * device, int ordinal))                                     \
     F(name, "cuDeviceGetName", (char *name, int size, CUdevice device))                            \
-    F(retain, "cuDevicePrimaryCtxRetain", (CUcontext *context, CUdevice device))                   \
+    F(retain, "cuDevicePrimaryCtxRetain", (CUcontext * context, CUdevice device))                  \
     F(current, "cuCtxSetCurrent", (CUcontext context))                                             \
-    F(alloc, "cuMemAlloc_v2", (CUdeviceptr *address, size_t bytes))                                \
+    F(alloc, "cuMemAlloc_v2", (CUdeviceptr * address, size_t bytes))                               \
     F(free, "cuMemFree_v2", (CUdeviceptr address))                                                 \
     F(alloc_host, "cuMemAllocHost_v2", (void **address, size_t bytes))                             \
     F(free_host, "cuMemFreeHost", (void *address))                                                 \
@@ -25,7 +25,7 @@
     F(error_name, "cuGetErrorName", (CUresult result, const char **text))
 
 static struct {
-#define FIELD(field, symbol, arguments) CUresult (*field) arguments;
+#define FIELD(field, symbol, arguments) CUresult(*field) arguments;
     DRIVER_FUNCTIONS(FIELD)
 #undef FIELD
     cuda_emu_counters_fn counters; /* NULL: a real driver */

@@ -16,7 +16,7 @@ typedef struct bench_row {
     bench_timing_t timing;
     bench_counters_t counters;
     char path[64];
-    uint64_t wrong; /* elements, over all ranks and ways */
+    uint64_t wrong;       /* elements, over all ranks and ways */
     bench_timing_t other; /* of --compare */
 } bench_row_t;
 

@@ -107,8 +107,8 @@ static int parse_valued(const parser_t *p, const char *name, const char *text)
 
 static bool is_valued(const char *name)
 {
-    static const char *const names[] = {"--min",    "--max",  "--iters", "--warmup",
-                                        "--compare", "--op", "--type",  "--json"};
+    static const char *const names[] = {"--min",     "--max", "--iters", "--warmup",
+                                        "--compare", "--op",  "--type",  "--json"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
@@ -166,8 +166,12 @@ int bench_options_parse(int argc, char *const argv[], bench_options_t *options, 
     parser_t p = {.options = options, .error = error, .error_size = error_size};
     int rc = 0;
 
-    *options = (bench_options_t){.min = 8, .max = 16u << 20, .iters = -1, .warmup = -1,
-                                 .op = BENCH_SUM, .type = BENCH_FLOAT};
+    *options = (bench_options_t){.min = 8,
+                                 .max = 16u << 20,
+                                 .iters = -1,
+                                 .warmup = -1,
+                                 .op = BENCH_SUM,
+                                 .type = BENCH_FLOAT};
     if (argc < 2)
         return fail(error, error_size, "which collective? gdr_bench allreduce; --help for options");
     if (strcmp(argv[1], "--help") == 0) {

@@ -44,8 +44,8 @@ static void take(int index)
     variable_t *variable;
 
     if (MPI_T_pvar_get_info(index, name, &name_size, &verbosity, &class, &type, &enumeration, NULL,
-                            &description_size, &bind, &readonly, &continuous, &atomic) !=
-        MPI_SUCCESS)
+                            &description_size, &bind, &readonly, &continuous,
+                            &atomic) != MPI_SUCCESS)
         return;
     slot = slot_of(name);
     if (slot < 0)

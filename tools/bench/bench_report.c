@@ -105,9 +105,9 @@ static void json_row(const bench_report_t *r, const bench_row_t *row)
             "\"avg_us\": %.3f, \"max_us\": %.3f,\n   \"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, "
             "\"path\": %s,\n   \"kernels\": %llu, \"puts\": %llu, \"put_bytes\": %llu, "
             "\"host_copied_bytes\": %llu, \"wrong\": %llu",
-            r->rows == 0 ? "" : ",", (unsigned long long)row->bytes,
-            (unsigned long long)row->count, row->iters, row->timing.min_us, row->timing.avg_us,
-            row->timing.max_us, bandwidth(row), bandwidth(row) * 2.0 * (r->ranks - 1) / r->ranks,
+            r->rows == 0 ? "" : ",", (unsigned long long)row->bytes, (unsigned long long)row->count,
+            row->iters, row->timing.min_us, row->timing.avg_us, row->timing.max_us, bandwidth(row),
+            bandwidth(row) * 2.0 * (r->ranks - 1) / r->ranks,
             bench_format_json(row->path, path, sizeof(path)),
             (unsigned long long)row->counters.kernels, (unsigned long long)row->counters.puts,
             (unsigned long long)row->counters.put_bytes,

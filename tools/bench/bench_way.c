@@ -18,9 +18,9 @@ static MPI_Op mpi_op(bench_op_t op)
 
 static MPI_Datatype mpi_type(bench_type_t type)
 {
-    const MPI_Datatype types[BENCH_TYPES] = {
-        MPI_INT8_T,  MPI_INT16_T,  MPI_INT32_T,  MPI_INT64_T, MPI_UINT8_T,
-        MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_FLOAT,   MPI_DOUBLE};
+    const MPI_Datatype types[BENCH_TYPES] = {MPI_INT8_T,  MPI_INT16_T,  MPI_INT32_T,  MPI_INT64_T,
+                                             MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T,
+                                             MPI_FLOAT,   MPI_DOUBLE};
 
     return types[type];
 }
@@ -63,8 +63,8 @@ int bench_way_open(bench_way_t *way, bench_way_kind_t kind, const bench_options_
 {
     size_t period = BENCH_PERIOD * bench_type_bytes(options->type);
 
-    *way = (bench_way_t){.kind = kind, .options = options, .rank = rank, .ranks = ranks,
-                         .capacity = options->max};
+    *way = (bench_way_t){
+        .kind = kind, .options = options, .rank = rank, .ranks = ranks, .capacity = options->max};
     way->image = malloc(way->capacity + GUARD_BYTES);
     way->input = malloc(period);
     way->expected = malloc(period);
@@ -158,8 +158,7 @@ int bench_way_verify(bench_way_t *way, size_t count, bench_verdict_t *verdict)
         memcpy(way->image, way->recv, bytes + GUARD_BYTES);
     else if (bench_cuda_to_host(way->image, way->recv, bytes + GUARD_BYTES) != 0)
         return cuda_failed(way, bytes);
-    verdict->wrong =
-        bench_differences(type, way->expected, way->image, count, &verdict->first);
+    verdict->wrong = bench_differences(type, way->expected, way->image, count, &verdict->first);
     if (verdict->wrong != 0) {
         bench_element(type, way->image, verdict->first, verdict->got, sizeof(verdict->got));
         bench_element(type, way->expected, verdict->first % BENCH_PERIOD, verdict->expected,

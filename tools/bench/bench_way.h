@@ -14,11 +14,11 @@ typedef struct bench_way {
     bench_way_kind_t kind;
     const bench_options_t *options;
     int rank, ranks;
-    void *send, *recv;               /* of the kind's memory */
-    void *host_send, *host_recv;     /* pinned: where BENCH_WAY_STAGED copies to and from */
-    size_t capacity;                 /* bytes of each, without the guard */
-    char *image;                     /* host memory, capacity + guard: what is filled in or read */
-    char *input, *expected;          /* one period each */
+    void *send, *recv;           /* of the kind's memory */
+    void *host_send, *host_recv; /* pinned: where BENCH_WAY_STAGED copies to and from */
+    size_t capacity;             /* bytes of each, without the guard */
+    char *image;                 /* host memory, capacity + guard: what is filled in or read */
+    char *input, *expected;      /* one period each */
 } bench_way_t;
 
 /* The verdict over one rank's result. */
@@ -32,7 +32,8 @@ typedef struct bench_verdict {
 int bench_way_open(bench_way_t *way, bench_way_kind_t kind, const bench_options_t *options,
                    int rank, int ranks);
 void bench_way_close(bench_way_t *way); /* also after a failed open */
-/* Input into the send buffer (in place: the receive buffer), rubbish into the rest, a guard behind. */
+/* Input into the send buffer (in place: the receive buffer), rubbish into the rest, a guard behind.
+ */
 int bench_way_fill(bench_way_t *way, size_t count);
 int bench_way_call(bench_way_t *way, size_t count);
 int bench_way_verify(bench_way_t *way, size_t count, bench_verdict_t *verdict);

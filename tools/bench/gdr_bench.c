@@ -43,8 +43,9 @@ static int open_device(bool have_gdr, int rank)
     if (have_gdr || mpi_takes_device_memory())
         return 0;
     if (rank == 0)
-        fprintf(stderr, "gdr_bench: coll/gdr is not in this process and this MPI cannot take device "
-                        "memory: put mca_coll_gdr.so where Open MPI looks\n"); /* else it crashes */
+        fprintf(stderr,
+                "gdr_bench: coll/gdr is not in this process and this MPI cannot take device "
+                "memory: put mca_coll_gdr.so where Open MPI looks\n"); /* else it crashes */
     return -1;
 }
 
