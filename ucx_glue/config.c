@@ -152,7 +152,7 @@ static gdr_status_t check_memory_types(const gdr_log_t *log, ucp_context_h conte
 
 gdr_status_t gdr_ucx_context_create(const gdr_log_t *log, bool host_only, ucp_context_h *out)
 {
-    ucp_context_h context;
+    ucp_context_h context = NULL;
     bool again = false;
     gdr_status_t status = try_context(log, true, &again, &context);
 

@@ -103,7 +103,7 @@ static gdr_status_t follow(gdr_dev_stream_t *stream, CUevent event)
 static gdr_status_t follow_foreign(gdr_dev_stream_t *stream)
 {
     gdr_dev_t *dev = stream->dev;
-    CUevent event;
+    CUevent event = NULL;
     gdr_status_t status = GDR_CU_CALL(dev->log, cuEventCreate, (&event, CU_EVENT_DISABLE_TIMING));
 
     if (status != GDR_OK)

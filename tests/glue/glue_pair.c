@@ -35,7 +35,8 @@ static void post(rig_t *rig, size_t bytes, const gdr_net_word_t *word, gdr_net_o
 
 static void send_credit(rig_t *rig, uint64_t value)
 {
-    gdr_net_word_t word = {rig->peer_page, PAGE_CREDIT * 8, rig->page_mem, PAGE_CREDIT_SOURCE * 8};
+    gdr_net_word_t word = {rig->peer_page, PAGE_AT(PAGE_CREDIT), rig->page_mem,
+                           PAGE_AT(PAGE_CREDIT_SOURCE)};
     gdr_net_op_t op;
 
     rig->page[PAGE_CREDIT_SOURCE] = value;
@@ -46,7 +47,7 @@ static void send_credit(rig_t *rig, uint64_t value)
 /* The sender of a round: data, then the word, then the receiver's credit. */
 static void send_round(rig_t *rig, size_t bytes, uint64_t value, bool device_flag)
 {
-    gdr_net_word_t word = {rig->peer_page, PAGE_FLAG * 8, rig->page_mem, PAGE_SOURCE * 8};
+    gdr_net_word_t word = {rig->peer_page, PAGE_AT(PAGE_FLAG), rig->page_mem, PAGE_AT(PAGE_SOURCE)};
     gdr_net_op_t op;
 
     rig_fill(rig, AT_SOURCE, bytes, value);
@@ -76,7 +77,8 @@ static void await_device_flag(rig_t *rig, size_t bytes, uint64_t value, bool *he
     if (status == GDR_OK)
         status = rig->dev_ops->reduce(rig->stream, &copy);
     if (status == GDR_OK)
-        status = rig->dev_ops->write_word(rig->stream, rig->page_on_device + PAGE_DONE * 8, value);
+        status =
+            rig->dev_ops->write_word(rig->stream, rig->page_on_device + PAGE_AT(PAGE_DONE), value);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
     if (rig_await(rig, PAGE_DONE, value, false, 1.0))
         return;
@@ -174,10 +176,10 @@ static void many(rig_t *rig)
     size_t bytes = 40000;
 
     rig_fill(rig, AT_SOURCE, MAX_DATA, value);
-    for (unsigned i = 0; i < MANY; i++)
+    for (uint64_t i = 0; i < MANY; i++)
         rig_set_word(rig, AT_WORDS + 256 * i, value);
     rig_barrier(rig);
-    for (unsigned i = 0; i < MANY; i++) {
+    for (uint64_t i = 0; i < MANY; i++) {
         gdr_net_word_t word = {rig->peer_window, AT_FLAGS + 256 * i, rig->window_mem,
                                AT_WORDS + 256 * i};
         rig->ops->put(rig->peer, rig->peer_window, AT_TARGET + i * bytes, rig->window_mem,
@@ -185,8 +187,8 @@ static void many(rig_t *rig)
         puts_asked++;
         bytes_asked += bytes;
     }
-    for (unsigned i = 0; i < MANY; i++) {
-        rig_state(rig, "rank %d, many, operation %u", rig->rank, i);
+    for (uint64_t i = 0; i < MANY; i++) {
+        rig_state(rig, "rank %d, many, operation %u", rig->rank, (unsigned)i);
         rig_finish(rig, &ops[i]);
     }
     rig->ops->flush(rig->peer, &ops[0]);

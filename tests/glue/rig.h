@@ -24,7 +24,8 @@
 
 /* Words of the control page, by index. */
 enum { PAGE_SOURCE = 0, PAGE_FLAG = 8, PAGE_CREDIT_SOURCE = 16, PAGE_CREDIT = 24, PAGE_DONE = 32 };
-#define PAGE_BYTES ((size_t)65536)
+#define PAGE_AT(word) ((uint64_t)(word) * sizeof(uint64_t))
+#define PAGE_BYTES    ((size_t)65536)
 
 typedef struct rig_options {
     bool host;           /* windows in host memory: no CUDA */
