@@ -16,7 +16,6 @@ bool gdr_device_alive(const gdr_device_t *device);
 gdr_status_t gdr_device_prepare(gdr_device_t *device, gdr_op_t op, gdr_type_t type);
 void gdr_devices_close(gdr_engine_t *engine);
 gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window);
-gdr_window_t *gdr_window_find(gdr_engine_t *engine, uint32_t id);
 
 /* lanes.c */
 
@@ -42,7 +41,6 @@ gdr_status_t gdr_stream_mark(gdr_stream_t *stream, bool urgent);
 unsigned gdr_stream_poll(gdr_stream_t *stream);
 /* Forgets a context's items: nobody will be told. */
 void gdr_stream_forget(gdr_stream_t *stream, const gdr_context_t *context);
-bool gdr_stream_idle(const gdr_stream_t *stream);
 
 /* plans.c */
 

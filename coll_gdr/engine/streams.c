@@ -147,8 +147,3 @@ void gdr_stream_forget(gdr_stream_t *stream, const gdr_context_t *context)
     }
     stream->last = link;
 }
-
-bool gdr_stream_idle(const gdr_stream_t *stream)
-{
-    return stream->first == NULL;
-}

@@ -191,17 +191,3 @@ err_free:
     free(made);
     return status;
 }
-
-gdr_window_t *gdr_window_find(gdr_engine_t *engine, uint32_t id)
-{
-    gdr_device_t *device;
-    gdr_window_t *window;
-
-    for (device = engine->devices; device != NULL; device = device->next) {
-        for (window = device->windows; window != NULL; window = window->next) {
-            if (window->id == id)
-                return window;
-        }
-    }
-    return NULL;
-}

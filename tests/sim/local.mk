@@ -8,7 +8,8 @@ tests_sim_libsim_la_SOURCES = tests/sim/sim.h tests/sim/script.h tests/sim/harne
 sim_ldadd = tests/sim/libsim.la libgdr_engine.la libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)
 sim_wrap = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 sim_tests = tests/sim/test_allreduce tests/sim/test_teams tests/sim/test_faults \
-	tests/sim/test_messages tests/sim/test_threads tests/sim/test_reset
+	tests/sim/test_messages tests/sim/test_threads tests/sim/test_reset \
+	tests/sim/test_steady
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
 
@@ -29,4 +30,7 @@ tests_sim_test_threads_LDADD = $(sim_ldadd)
 tests_sim_test_reset_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_sim_test_reset_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_reset_LDADD = $(sim_ldadd)
+tests_sim_test_steady_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_test_steady_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_test_steady_LDADD = $(sim_ldadd)
 endif

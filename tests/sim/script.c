@@ -289,6 +289,16 @@ static void do_post(sim_script_t *script, int proc, int index)
         posted->status = GDR_INPROGRESS;
 }
 
+static void check_path(sim_script_t *script, int proc, const sim_posted_t *posted)
+{
+    const char *wanted = script->world->procs[proc].config.plan.algorithm;
+    const char *path = gdr_call_path(posted->call);
+
+    if (posted->status == GDR_OK &&
+        (path[0] == 0 || (strcmp(wanted, "auto") != 0 && strcmp(wanted, path) != 0)))
+        sim_fail(script->world, "a call with %s says that it went by \"%s\"", wanted, path);
+}
+
 /* False: not yet. */
 static bool do_wait(sim_script_t *script, int proc, int index)
 {
@@ -298,6 +308,7 @@ static bool do_wait(sim_script_t *script, int proc, int index)
         posted->status = gdr_call_status(posted->call);
         if (posted->status == GDR_INPROGRESS)
             return false;
+        check_path(script, proc, posted);
         gdr_call_release(posted->call);
     }
     check_end(script, proc, index);

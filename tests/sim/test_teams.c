@@ -177,6 +177,56 @@ static void test_declined(void **state)
     }
 }
 
+/* What no algorithm serves is declined by each rank for itself, and the team lives on. */
+static void test_unserved_call(void **state)
+{
+    sim_options_t options = sim_options(5, 13);
+    sim_case_t c = sim_case(&options, "ring", &sim_modes[1]);
+    int team = sim_script_team(c.script), p, k;
+
+    (void)state;
+    for (p = 0; p < 5; p++) /* chunks of 256 bytes would do, 16 flags of 4 contexts would not */
+        c.world->procs[p].config.plan.ctl_bytes = 128;
+    sim_start(c.world);
+    sim_script_all(c.script, SIM_CREATE, team);
+    for (k = 0; k < 3; k++) {
+        sim_add_call(&c, team, 1000, false);
+        c.script->calls[k].expect = SIM_EXPECT_DECLINED;
+        sim_script_all(c.script, SIM_POST, k);
+        sim_script_all(c.script, SIM_WAIT, k);
+    }
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_case_end(&c, "a call that no algorithm serves"));
+}
+
+static void test_bad_arguments(void **state)
+{
+    static const int procs[] = {0, 1};
+    sim_options_t options = sim_options(2, 1);
+    sim_world_t *world = sim_create(&options);
+    gdr_team_desc_t desc = {.rank = 0, .size = 2, .procs = procs, .eligible = true};
+    gdr_call_desc_t bad = {.count = 0, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32};
+    gdr_team_t *team = NULL;
+    gdr_call_t *call = NULL;
+
+    (void)state;
+    sim_start(world);
+    desc.rank = 2;
+    assert_int_equal(gdr_team_create(world->procs[0].engine, &desc, &team), GDR_ERR_INVALID);
+    desc.rank = 0;
+    assert_int_equal(gdr_team_create(world->procs[0].engine, &desc, &team), GDR_OK);
+    assert_int_equal(gdr_call_post(team, &bad, &call), GDR_ERR_INVALID);
+    bad.count = UINT64_MAX;
+    assert_int_equal(gdr_call_post(team, &bad, &call), GDR_ERR_INVALID);
+    bad.count = 1;
+    bad.op = GDR_OP_MINLOC;
+    assert_int_equal(gdr_call_post(team, &bad, &call), GDR_ERR_INVALID);
+    assert_null(call);
+    gdr_team_destroy(team);
+    sim_finish(world);
+    sim_destroy(world);
+}
+
 /* One member's "cannot" is enough: nobody waits for a member that never posts. */
 static void test_silent_member(void **state)
 {
@@ -255,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_eight_outstanding), cmocka_unit_test(test_thousands),
         cmocka_unit_test(test_declined),      cmocka_unit_test(test_silent_member),
         cmocka_unit_test(test_no_stream_words), cmocka_unit_test(test_mixed_modes),
+        cmocka_unit_test(test_unserved_call), cmocka_unit_test(test_bad_arguments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
