@@ -174,7 +174,7 @@ static gdr_status_t contexts_fit(gdr_call_t *call, uint32_t n)
 
     if (call->context_capacity >= n)
         return GDR_OK;
-    contexts = realloc(call->contexts, n * sizeof(*contexts));
+    contexts = realloc(call->contexts, n * sizeof(gdr_context_t *));
     if (contexts == NULL)
         return GDR_ERR_NO_MEMORY;
     call->contexts = contexts;

@@ -11,7 +11,7 @@ static gdr_status_t grow(gdr_context_t *context, uint32_t nitems, uint32_t nops)
 
     if (context->capacity >= nitems && context->op_capacity >= nops)
         return GDR_OK;
-    memory = calloc(1, items + ops + 4 * nitems * sizeof(*lists));
+    memory = calloc(1, items + ops + 4 * (size_t)nitems * sizeof(*lists));
     if (memory == NULL)
         return GDR_ERR_NO_MEMORY;
     free(context->memory);
@@ -37,7 +37,7 @@ static gdr_status_t fit(gdr_context_t *context, const gdr_planned_t *planned)
     if (planned->full != NULL && planned->full->nitems > nitems)
         nitems = planned->full->nitems;
     status = grow(context, nitems, nops);
-    if (status == GDR_OK)
+    if (status == GDR_OK && nops > 0)
         memset(context->ops, 0, nops * sizeof(*context->ops));
     return status;
 }
@@ -234,11 +234,11 @@ static gdr_status_t advance(gdr_context_t *context)
 gdr_status_t gdr_context_progress(gdr_context_t *context, bool *finished)
 {
     const gdr_plan_t *plan = context->call->planned->plan;
-    gdr_status_t status;
 
     *finished = false;
     for (;;) {
-        status = advance(context);
+        gdr_status_t status = advance(context);
+
         if (status != GDR_OK || context->remaining > 0)
             return status;
         if (context->segment + plan->layout.depth >= plan->nsegments)

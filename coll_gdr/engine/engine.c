@@ -95,7 +95,7 @@ static unsigned progress_teams(gdr_engine_t *engine)
 
     while (*link != NULL) {
         gdr_team_t *team = *link;
-        bool idle = team->queue == NULL;
+        bool idle;
 
         events += gdr_calls_progress(team);
         if (look && gdr_fail_check(team) == GDR_OK)

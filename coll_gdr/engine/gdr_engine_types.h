@@ -22,6 +22,7 @@ enum {
     GDR_STREAMS_OWN = 32,      /* per device: beyond it host-driven contexts share streams */
     GDR_WINDOWS_MAX = 4,       /* per device */
     GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
+    GDR_STREAM_AREA_BYTES = GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
     GDR_GONE_TEAMS = 64,       /* destroyed teams remembered, to drop late messages */
     GDR_REASON_BYTES = 160
 };
@@ -159,41 +160,38 @@ struct gdr_team {
     gdr_team_t *next_active; /* engine's list of teams with calls */
     gdr_engine_t *engine;
     uint64_t id, nonce;
-    int32_t rank, size;
     int *procs;
-    bool eligible, active;
+    int32_t rank, size;
     gdr_team_state_t state;
     gdr_status_t status;
+    uint32_t epoch;
+    bool eligible, active;
+    bool device_flags; /* every member's device has stream words */
+    bool renewing;     /* the epoch has ended but some of its calls still run */
 
     gdr_device_t *device;
     gdr_lane_t *lane;
-    uint64_t generation; /* of the device, when the lane was taken */
-    uint64_t base;       /* call numbers of this lane life start at base + 1 */
-    uint64_t started;    /* calls that got a number of this epoch */
-    uint64_t done;       /* calls before this epoch */
-    uint64_t taken;      /* calls posted, ever */
-    uint32_t epoch;
-    uint64_t renew_done; /* while renewing: calls before the new epoch */
-    bool renewing;       /* the epoch has ended but some of its calls still run */
     gdr_lane_t *old_lane; /* of a dead device; its control words may be written until all voted */
-    bool device_flags;   /* every member's device has stream words */
+    uint64_t base;        /* call numbers of this epoch start at base + 1 */
+    uint64_t started;     /* calls that got a number of this epoch */
+    uint64_t done;        /* calls before this epoch */
+    uint64_t renew_done;  /* while renewing: calls before the new epoch */
+    uint64_t taken;       /* calls posted, ever */
 
     gdr_member_t *members; /* [size] */
     gdr_planned_t plans[GDR_PLAN_CACHE];
     uint64_t plan_clock;
 
     gdr_call_t *spare; /* queue lock: for the post that finds no memory; it kills the team */
-    gdr_call_t *queue, **queue_end;     /* posted, not started */
+    gdr_call_t *queue, **queue_end;      /* posted, not started */
     gdr_call_t *running[GDR_LANE_CALLS]; /* by number % GDR_LANE_CALLS */
 
     /* Rank 0: the vote. */
     uint8_t *voted; /* [size] */
-    int32_t votes;
-    int32_t decliner;
-    bool verdict_given, words_all;
     uint64_t max_call, config_hash;
+    int32_t votes;
     int32_t compute_capability;
-    char reason[GDR_REASON_BYTES];
+    bool verdict_given, words_all;
 };
 
 /* One item (step or credit) of the segment that a context runs. */
@@ -251,31 +249,30 @@ typedef enum gdr_call_state {
 
 struct gdr_call {
     int status; /* gdr_status_t; atomic */
+    gdr_call_state_t state;
     const char *path; /* atomic */
     gdr_call_t *next; /* queue lock while posted or free; else the team's */
     gdr_engine_t *engine;
     gdr_team_t *team;
     gdr_call_desc_t desc;
-    bool is_spare;
-    gdr_call_state_t state;
-    gdr_status_t failure;
     uint64_t order; /* in the team */
-    bool again;     /* abandoned for a new epoch, not for good */
-    bool device_flags, ahead;
+
     uint64_t number; /* lane call number */
-    uint32_t part;
     gdr_planned_t *planned;
-    uint64_t next_segment;
-    uint32_t ncontexts, active;
-    gdr_context_t **contexts; /* [depth] */
-    uint32_t context_capacity;
     uint64_t abort_address;
+    uint32_t part;
+    uint32_t ncontexts, active, context_capacity;
+    gdr_context_t **contexts; /* [depth] */
 
-    uint64_t events, events_seen, since; /* for the timeout */
-    bool warned;
-
-    gdr_net_op_t *flushes; /* abandoned: one per peer */
+    gdr_status_t failure;
     uint32_t nflushes;
+    gdr_net_op_t *flushes; /* abandoned: one per peer */
+    bool again;            /* abandoned for a new epoch, not for good */
+    bool is_spare;
+    bool device_flags, ahead;
+
+    bool warned;
+    uint64_t events, events_seen, since; /* for the timeout */
 };
 
 struct gdr_engine {

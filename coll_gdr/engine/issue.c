@@ -256,13 +256,12 @@ gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item)
 
 static gdr_status_t post(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
-    gdr_status_t status = GDR_OK;
-
     if (context->program->items[item].kind == GDR_ITEM_CREDIT) {
         post_credit(context, item, op);
     } else {
         /* The source may be a slot that the network has just filled. */
-        status = flush_arrivals(context);
+        gdr_status_t status = flush_arrivals(context);
+
         if (status != GDR_OK)
             return status;
         post_data(context, item, op);

@@ -34,13 +34,13 @@ gdr_status_t gdr_lane_acquire(gdr_device_t *device, gdr_lane_t **lane)
     gdr_lane_t *found;
     gdr_window_t *window;
     uint32_t ctl;
-    gdr_status_t status;
 
     if (!ctl_lane_find(engine, &ctl))
         return GDR_ERR_NO_RESOURCE;
     found = lane_find(device);
     if (found == NULL) {
-        status = gdr_window_make(device, &window);
+        gdr_status_t status = gdr_window_make(device, &window);
+
         if (status != GDR_OK)
             return status;
         found = &window->lanes[0];

@@ -97,19 +97,19 @@ static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
     return status;
 }
 
-/* A free place, or the one that was used least recently and is not in use. */
+/* A free place, or the one that was used least recently; calls use at most GDR_LANE_CALLS. */
 static gdr_planned_t *place_find(gdr_team_t *team)
 {
-    gdr_planned_t *best = NULL;
+    gdr_planned_t *best = &team->plans[0];
     unsigned i;
 
-    for (i = 0; i < GDR_PLAN_CACHE; i++) {
+    for (i = 1; i < GDR_PLAN_CACHE; i++) {
         gdr_planned_t *place = &team->plans[i];
 
-        if (place->users == 0 && (best == NULL || place->used < best->used))
+        if (place->users == 0 && (best->users != 0 || place->used < best->used))
             best = place;
     }
-    gdr_planned_clear(best); /* at most GDR_LANE_CALLS + 1 are in use */
+    gdr_planned_clear(best);
     return best;
 }
 

@@ -94,7 +94,7 @@ static void count_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint3
 /* cursor[2 * item]: next place for an order edge, [2 * item + 1]: for a done edge. */
 static void store_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint32_t *cursor)
 {
-    uint32_t *place = &cursor[2 * from + (edge_is_order(program, from, to) ? 0 : 1)];
+    uint32_t *place = &cursor[2 * (size_t)from + (edge_is_order(program, from, to) ? 0 : 1)];
 
     program->successors[(*place)++] = to;
 }
@@ -111,8 +111,8 @@ static gdr_status_t link_items(gdr_program_t *program)
         gdr_item_t *item = &program->items[i];
 
         item->succ = total;
-        cursor[2 * i] = total;
-        cursor[2 * i + 1] = total + item->norder;
+        cursor[2 * (size_t)i] = total;
+        cursor[2 * (size_t)i + 1] = total + item->norder;
         item->wanted |= item->ndone > 0 ? item->kind != GDR_STEP_WAIT : item->norder == 0;
         total += item->norder + item->ndone;
     }

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
+static uint64_t hash_number(uint64_t hash, uint64_t number)
 {
-    const uint8_t *byte = data;
+    unsigned i;
 
-    while (bytes-- > 0)
-        hash = (hash ^ *byte++) * 0x100000001b3u;
+    for (i = 0; i < 64; i += 8)
+        hash = (hash ^ (number >> i & 0xff)) * 0x100000001b3u;
     return hash;
 }
 
@@ -25,9 +25,14 @@ uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
     const gdr_plan_params_t *plan = &config->plan;
     uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS, GDR_LANE_PARTS, plan->lane_bytes,
                           plan->ctl_bytes,   plan->chunk_size, plan->min_chunk, plan->depth};
-    uint64_t hash = hash_bytes(0xcbf29ce484222325u, numbers, sizeof(numbers));
+    uint64_t hash = 0xcbf29ce484222325u;
+    size_t i;
 
-    return hash_bytes(hash, plan->algorithm, strnlen(plan->algorithm, sizeof(plan->algorithm)));
+    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        hash = hash_number(hash, numbers[i]);
+    for (i = 0; i < sizeof(plan->algorithm) && plan->algorithm[i] != 0; i++)
+        hash = hash_number(hash, (unsigned char)plan->algorithm[i]);
+    return hash;
 }
 
 static void send_down(gdr_team_t *team, const gdr_verdict_body_t *verdict)
@@ -204,7 +209,6 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
         *status = gdr_lane_acquire(team->device, &team->lane);
     if (*status != GDR_OK)
         return "no lane";
-    team->generation = team->device->generation;
     return NULL;
 }
 

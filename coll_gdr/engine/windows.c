@@ -15,7 +15,7 @@ static gdr_status_t page_open(gdr_engine_t *engine)
     engine->nctl_lanes = (uint32_t)lanes;
     status = engine->net_ops->alloc_host(engine->net,
                                          lanes * engine->config.plan.ctl_bytes +
-                                             GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
+                                             GDR_STREAM_AREA_BYTES,
                                          &address, &engine->page_mem);
     if (status == GDR_OK)
         engine->page = address;
@@ -52,7 +52,7 @@ static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t 
     device->ops->caps(device->dev, &device->caps);
     status = device->ops->map_host(device->dev, engine->page,
                                    engine->nctl_lanes * engine->config.plan.ctl_bytes +
-                                       GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
+                                       GDR_STREAM_AREA_BYTES,
                                    &device->page_address);
     if (status != GDR_OK)
         device->ops->close(device->dev);

@@ -281,13 +281,9 @@ static gdr_status_t stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream)
     return GDR_OK;
 }
 
+/* The stream is in no list any more; an event that is due for it frees it. */
 static void stream_end(gdr_dev_stream_t *stream)
 {
-    gdr_dev_stream_t **link = &stream->dev->streams;
-
-    while (*link != stream)
-        link = &(*link)->next;
-    *link = stream->next;
     while (stream->first != NULL) {
         free(stream->first->result);
         pop(stream);
@@ -299,9 +295,14 @@ static void stream_end(gdr_dev_stream_t *stream)
 
 static void stream_destroy(gdr_dev_stream_t *stream)
 {
+    gdr_dev_stream_t **link = &stream->dev->streams;
+
     check_alive(stream->dev, "dev.stream_destroy");
     if (stream->first != NULL && !stream->dev->error)
         sim_fail(stream->dev->proc->world, "a stream with work in it is destroyed");
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
     unmade(stream->dev);
     stream_end(stream);
 }
@@ -385,9 +386,12 @@ static void dev_close(gdr_dev_t *dev)
         link = &(*link)->next;
     *link = dev->next;
     while (dev->streams != NULL) {
+        gdr_dev_stream_t *stream = dev->streams;
+
+        dev->streams = stream->next;
         if (dev_generation(dev) != 0)
             sim_fail(dev->proc->world, "a device is closed with streams");
-        stream_end(dev->streams);
+        stream_end(stream);
     }
     while (dev->memory != NULL) {
         if (dev_generation(dev) != 0)

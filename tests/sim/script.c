@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 64, POISON = 0xa5, IDLE_TURNS = 400 };
+enum { POISON = 0xa5, IDLE_TURNS = 400 };
+static const uint64_t GUARD = 64; /* bytes on either side of a buffer */
 
 sim_script_t *sim_script_new(sim_world_t *world)
 {
@@ -156,10 +157,10 @@ static void buffer_free(sim_proc_t *proc, sim_buffer_t *buffer)
 
 static bool guards_intact(const sim_buffer_t *buffer)
 {
-    int i;
+    uint64_t i;
 
     for (i = 0; i < GUARD && buffer->memory != NULL; i++) {
-        if (buffer->memory[i] != POISON || buffer->memory[GUARD + buffer->bytes + (unsigned)i] != POISON)
+        if (buffer->memory[i] != POISON || buffer->memory[GUARD + buffer->bytes + i] != POISON)
             return false;
     }
     return true;
@@ -447,8 +448,8 @@ bool sim_script_run(sim_script_t *script)
     for (i = 0; i < world->options.nprocs; i++)
         world->procs[i].dead = false;
     run_all(script);
-    while (world->failure[0] == 0 && sim_run_event(world))
-        continue;
+    while (world->failure[0] == 0 && sim_run_event(world)) {
+    }
     for (i = 0; i < world->options.nprocs; i++)
         check_later_writes(script, i);
     return world->failure[0] == 0;

@@ -16,7 +16,7 @@ static void run_orders(int nprocs, int nteams, uint64_t seed, const sim_mode_t *
         sim_script_team(c.script);
     for (t = 0; t < nteams; t++) {
         for (k = 0; k < CALLS; k++)
-            sim_add_call(&c, t, (uint64_t)(t * 700 + k * 5000 + 1), mode->blocking);
+            sim_add_call(&c, t, (uint64_t)t * 700 + (uint64_t)k * 5000 + 1, mode->blocking);
     }
     for (p = 0; p < nprocs; p++) {
         for (t = 0; t < nteams; t++)
@@ -172,8 +172,8 @@ static void test_declined(void **state)
 
     (void)state;
     for (i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++) {
-        run_declined(spoils[i], 2 * i);
-        run_declined(spoils[i], 2 * i + 1);
+        run_declined(spoils[i], 2 * (uint64_t)i);
+        run_declined(spoils[i], 2 * (uint64_t)i + 1);
     }
 }
 

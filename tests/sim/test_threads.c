@@ -372,7 +372,7 @@ static void *work(void *arg)
                             .procs = procs,
                             .eligible = true};
     float *send = sim_alloc(COUNT * sizeof(*send)), *recv = sim_alloc(COUNT * sizeof(*recv));
-    gdr_team_t *team;
+    gdr_team_t *team = NULL;
     int k;
 
     for (k = 0; k < CALLS; k++) {

@@ -250,8 +250,8 @@ void sim_finish(sim_world_t *world)
         world->procs[i].engine = NULL;
         sim_net_forget(&world->procs[i]);
     }
-    while (sim_run_event(world))
-        continue;
+    while (sim_run_event(world)) {
+    }
     if (world->net_live != 0 || world->dev_live != 0)
         sim_fail(world, "left over: %llu network and %llu device objects",
                  (unsigned long long)world->net_live, (unsigned long long)world->dev_live);
