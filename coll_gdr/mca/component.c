@@ -25,7 +25,7 @@ gdr_ompi_coll_component_t mca_coll_gdr_component = {
             .mca_close_component = component_close,
             .mca_register_component_params = component_register,
         },
-    .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .collm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
     .collm_init_query = init_query,
     .collm_comm_query = mca_coll_gdr_comm_query,
 };

@@ -99,16 +99,16 @@ static generation_t *find_generation(uint64_t id, uint64_t group)
 }
 
 /* false: no memory, and no module then. */
-static bool take_nonce(gdr_mca_module_t *module)
+static bool take_nonce(struct ompi_communicator_t *comm, uint64_t *nonce)
 {
-    uint64_t id = gdr_ompi_comm_id(module->comm);
-    uint64_t group = group_hash(module->comm->c_local_group);
+    uint64_t id = gdr_ompi_comm_id(comm);
+    uint64_t group = group_hash(comm->c_local_group);
     generation_t *entry;
 
     pthread_mutex_lock(&generations.lock);
     entry = find_generation(id, group);
     if (entry != NULL)
-        module->nonce = mix(mix(group, id), ++entry->count);
+        *nonce = mix(mix(group, id), ++entry->count);
     pthread_mutex_unlock(&generations.lock);
     return entry != NULL;
 }
@@ -141,18 +141,16 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
     gdr_mca_module_t *module;
+    uint64_t nonce;
 
     *priority = gdr_mca.params.priority;
-    if (*priority <= 0)
+    if (*priority <= 0 || !take_nonce(comm, &nonce))
         return NULL;
     module = OBJ_NEW(gdr_mca_module_t);
     if (module == NULL)
         return NULL;
     module->comm = comm;
-    if (!take_nonce(module)) {
-        OBJ_RELEASE(module);
-        return NULL;
-    }
+    module->nonce = nonce;
     module->super.coll_module_enable = module_enable;
     module->super.coll_allreduce = mca_coll_gdr_allreduce;
     module->super.coll_iallreduce = mca_coll_gdr_iallreduce;

@@ -32,19 +32,19 @@ typedef enum shape { SIGNED, UNSIGNED, FLOATING, COMPLEX, BOOLEAN, LOGICAL, EXAC
 static gdr_type_t sized(shape_t shape, size_t bytes)
 {
     static const struct {
-        shape_t shape;
         size_t bytes;
+        shape_t shape;
         gdr_type_t type;
     } table[] = {
-        {SIGNED, 1, GDR_TYPE_INT8},       {SIGNED, 2, GDR_TYPE_INT16},
-        {SIGNED, 4, GDR_TYPE_INT32},      {SIGNED, 8, GDR_TYPE_INT64},
-        {UNSIGNED, 1, GDR_TYPE_UINT8},    {UNSIGNED, 2, GDR_TYPE_UINT16},
-        {UNSIGNED, 4, GDR_TYPE_UINT32},   {UNSIGNED, 8, GDR_TYPE_UINT64},
-        {FLOATING, 4, GDR_TYPE_FLOAT32},  {FLOATING, 8, GDR_TYPE_FLOAT64},
-        {COMPLEX, 8, GDR_TYPE_COMPLEX64}, {COMPLEX, 16, GDR_TYPE_COMPLEX128},
-        {BOOLEAN, 1, GDR_TYPE_BOOL8},     {LOGICAL, 1, GDR_TYPE_LOGICAL8},
-        {LOGICAL, 2, GDR_TYPE_LOGICAL16}, {LOGICAL, 4, GDR_TYPE_LOGICAL32},
-        {LOGICAL, 8, GDR_TYPE_LOGICAL64},
+        {1, SIGNED, GDR_TYPE_INT8},       {2, SIGNED, GDR_TYPE_INT16},
+        {4, SIGNED, GDR_TYPE_INT32},      {8, SIGNED, GDR_TYPE_INT64},
+        {1, UNSIGNED, GDR_TYPE_UINT8},    {2, UNSIGNED, GDR_TYPE_UINT16},
+        {4, UNSIGNED, GDR_TYPE_UINT32},   {8, UNSIGNED, GDR_TYPE_UINT64},
+        {4, FLOATING, GDR_TYPE_FLOAT32},  {8, FLOATING, GDR_TYPE_FLOAT64},
+        {8, COMPLEX, GDR_TYPE_COMPLEX64}, {16, COMPLEX, GDR_TYPE_COMPLEX128},
+        {1, BOOLEAN, GDR_TYPE_BOOL8},     {1, LOGICAL, GDR_TYPE_LOGICAL8},
+        {2, LOGICAL, GDR_TYPE_LOGICAL16}, {4, LOGICAL, GDR_TYPE_LOGICAL32},
+        {8, LOGICAL, GDR_TYPE_LOGICAL64},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -131,6 +131,11 @@ static void alloc_loop(void)
     free(host);
 }
 
+static bool same_bytes(const void *a, const void *b, size_t bytes)
+{
+    return memcmp(a, b, bytes) == 0;
+}
+
 /* The same bytes everywhere, and again. */
 static void same_bits(void)
 {
@@ -146,9 +151,9 @@ static void same_bits(void)
         MPI_Allreduce(send, recv, N, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
         t_download(run == 0 ? first : host, recv, N * sizeof(float));
     }
-    t_check(memcmp(host, first, N * sizeof(float)) == 0, "two runs differ");
+    t_check(same_bytes(host, first, N * sizeof(float)), "two runs differ");
     MPI_Bcast(first, N, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    t_check(memcmp(host, first, N * sizeof(float)) == 0, "bytes differ from rank 0's");
+    t_check(same_bytes(host, first, N * sizeof(float)), "bytes differ from rank 0's");
     t_device_free(send);
     t_device_free(recv);
     free(host);
@@ -166,7 +171,7 @@ static void one_nan(void)
     t_download(host, device, sizeof(host));
     memcpy(first, host, sizeof(host));
     MPI_Bcast(first, 5, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    t_check(memcmp(host, first, sizeof(host)) == 0, "bytes differ from rank 0's");
+    t_check(same_bytes(host, first, sizeof(host)), "bytes differ from rank 0's");
     t_check(host[0] == (float)(t_size - 1), "maximum is %g", (double)host[0]);
     t_device_free(device);
 }

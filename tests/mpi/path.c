@@ -31,8 +31,8 @@ static void reduce(const void *send, void *recv)
 
     if (nonblocking) {
         rc = MPI_Iallreduce(send, recv, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
-        if (rc == MPI_SUCCESS)
-            rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        t_check(rc == MPI_SUCCESS, "MPI_Iallreduce returned %d", rc);
+        rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
         rc = MPI_Allreduce(send, recv, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     }
