@@ -18,3 +18,10 @@ mca_coll_gdr_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/coll_gdr/mca/shim $(OM
 mca_coll_gdr_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -Wl,-z,defs $(OMPI_LDFLAGS)
 mca_coll_gdr_la_LIBADD = libgdr_engine.la libgdr_device.la libgdr_kernels.la libgdr_plan.la \
 	libgdr_base.la $(OMPI_LIBS) -ldl
+
+# Open MPI looks at every file in its component directory: the plugin alone, no libtool archive.
+# Without that `libtool --mode=uninstall` does not know what there is.
+install-data-hook:
+	rm -f $(DESTDIR)$(plugindir)/mca_coll_gdr.la
+uninstall-hook:
+	rm -f $(DESTDIR)$(plugindir)/mca_coll_gdr.so
