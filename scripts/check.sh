@@ -75,7 +75,11 @@ further_tree() {
     shift
     mkdir -p "$dir"
     if [ ! -f "$dir/config.status" ] || [ "$TOP/configure" -nt "$dir/config.status" ]; then
-        (cd "$dir" && "$TOP/configure" -q "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" "$@")
+        (cd "$dir" && "$TOP/configure" -q "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" "$@") ||
+            return
+        # nvcc makes the same of them in every tree
+        mkdir -p "$dir/coll_gdr/kernels"
+        cp "$BUILD"/coll_gdr/kernels/*.fatbin "$dir/coll_gdr/kernels/"
     fi
 }
 
@@ -88,12 +92,13 @@ clang_build() {
         make -C "$dir" -j"$JOBS" all && make -C "$dir" -j"$JOBS" check TESTS=
 }
 
-# Only what the unit tests need is built, not the plugin and the emulator.
+# The programs of tests/unit and tests/sim; the plugin and the emulator are not built.
 sanitized_unit_tests() {
     local dir=$BUILD/check/sanitized tests test status=0
 
     further_tree sanitized --enable-asan --enable-ubsan || return
-    tests=$(make -s -C "$dir" print-tests | tr ' ' '\n' | sed -n '/^tests\/unit\//p') || return
+    tests=$(make -s -C "$dir" print-tests | tr ' ' '\n' |
+        sed -n '/\.sh$/d; /^tests\/\(unit\|sim\)\//p') || return
     # shellcheck disable=SC2086 # a list
     make -C "$dir" -j"$JOBS" built-sources && make -C "$dir" -j"$JOBS" $tests || return
     for test in $tests; do
