@@ -21,7 +21,7 @@ typedef struct gdr_dev_stream gdr_dev_stream_t;
 
 typedef struct gdr_dev_caps {
     bool stream_words;     /* 64-bit stream waits and writes exist: stream-ordered mode possible */
-    bool flush_rdma;       /* flush_rdma_writes() is needed before data behind a host flag is read */
+    bool flush_rdma;       /* flush_rdma_writes() is due before data behind a host flag is read */
     int compute_capability; /* 90 = 9.0 */
 } gdr_dev_caps_t;
 
@@ -59,7 +59,7 @@ typedef struct gdr_dev_ops {
     gdr_status_t (*reduce)(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce);
     /* The stream goes on when *address >= value (64-bit, cyclic as CU_STREAM_WAIT_VALUE_GEQ). */
     gdr_status_t (*wait_word)(gdr_dev_stream_t *stream, uint64_t address, uint64_t value);
-    /* Written when all before it in the stream is done and visible to the CPU and to the network. */
+    /* Written when all before it in the stream is done and visible to the CPU and the network. */
     gdr_status_t (*write_word)(gdr_dev_stream_t *stream, uint64_t address, uint64_t value);
     /* At once, whatever the device's other streams wait for: abort words. */
     gdr_status_t (*set_word)(gdr_dev_t *dev, uint64_t address, uint64_t value);

@@ -45,7 +45,7 @@ typedef struct gdr_engine_config {
     gdr_plan_params_t plan;
     uint64_t window_bytes;     /* of one window: lanes and their words */
     uint64_t ctl_bytes;        /* of the control page */
-    gdr_flags_mode_t flags;    /* D4: auto = device flags for stream-ordered calls, else host flags */
+    gdr_flags_mode_t flags;    /* auto = device flags for stream-ordered calls, else host flags */
     gdr_mode_t stream_waits;   /* D5: auto = blocking calls below MPI_THREAD_MULTIPLE */
     gdr_mode_t mapped;         /* D6 */
     bool thread_multiple;      /* this process's thread level */

@@ -75,7 +75,7 @@ typedef struct gdr_net_ops {
     /* Done when everything posted to the peer before is complete at the target. */
     void (*flush)(gdr_net_peer_t *peer, gdr_net_op_t *op);
 
-    /* GDR_OK, or the error that the transport reported for this peer; every later op fails with it. */
+    /* GDR_OK, or the error that the transport reported for this peer; later ops fail with it. */
     gdr_status_t (*peer_status)(const gdr_net_peer_t *peer);
     void (*close)(gdr_net_t *net);
 } gdr_net_ops_t;

@@ -18,7 +18,7 @@ enum { GDR_ITEM_CREDIT = 16 }; /* the kind of an item that is no step */
 typedef struct gdr_item {
     uint8_t kind;     /* gdr_step_kind_t or GDR_ITEM_CREDIT */
     bool wanted;      /* somebody must learn of its end, also where steps follow it in the stream */
-    bool urgent;      /* a step other than a WAIT needs its end: at once, not with the next kernel */
+    bool urgent;      /* a step other than a WAIT needs its end at once, not with the next kernel */
     bool last_round;  /* WAIT: no later write of its flag in the segment */
     uint32_t wait;    /* CREDIT: its WAIT step */
     uint32_t missing; /* predecessors */

@@ -21,8 +21,8 @@ static gdr_status_t enqueue_wait(gdr_context_t *context, uint32_t item)
                                                          gdr_wait_value(context, item));
     if (status != GDR_OK)
         return status;
-    gdr_stream_expect(context->stream, context, item, !ahead || context->program->items[item].wanted,
-                      !ahead);
+    gdr_stream_expect(context->stream, context, item,
+                      !ahead || context->program->items[item].wanted, !ahead);
     gdr_item_enqueued(context, item);
     return GDR_OK;
 }

@@ -1,8 +1,8 @@
 /*
  * New epochs of a team. A device reset takes the lane of one member with it, and the others cannot
  * know: they may have started calls that this member will never see in its old lane. None of these
- * can have reached a result that depends on all ranks, so their inputs are intact and they run again
- * (D8). The member votes once more, rank 0 tells all, everybody ends the old epoch as far as that
+ * can have reached a result that depends on all ranks, so their inputs are intact and they run
+ * again. The member votes once more, rank 0 tells all, everybody ends the old epoch as far as that
  * member had come, waits for its own puts to land, and votes. Lanes whose device lives are kept.
  */
 #include "base/gdr_math.h"

@@ -2,4 +2,4 @@
 dist_check_SCRIPTS += tests/gate/arrows.sh tests/gate/text.sh tests/gate/gate_test.sh \
 	tests/gate/properties.sh
 EXTRA_DIST += tests/gate/rooms.sh tests/PROPERTIES.md
-TESTS += tests/gate/arrows.sh tests/gate/gate_test.sh tests/gate/properties.sh
+TESTS += tests/gate/arrows.sh tests/gate/text.sh tests/gate/properties.sh tests/gate/gate_test.sh

@@ -8,7 +8,8 @@ for seed in $(seq 1 20); do
 done
 for flags in device host; do
     run "weak fences asked for, flags $flags" 100 env UCX_FENCE_MODE=weak "$emu" --delay 2000 \
-        mpirun -x UCX_FENCE_MODE -np 3 --mca coll gdr --mca coll_gdr_flags $flags "$programs/cases" \
+        mpirun -x UCX_FENCE_MODE -np 3 --mca coll gdr --mca coll_gdr_flags $flags \
+        "$programs/cases" \
         odd_counts large
     run "nonblocking, flags $flags" 100 "$emu" --delay 2000 --seed 5 mpirun -np 2 --mca coll gdr \
         --mca coll_gdr_flags $flags "$programs/async" reverse

@@ -1,6 +1,6 @@
 /*
  * Faults: every fallible call of every port fails once, every allocation, a device breaks, a
- * process vanishes. Each call of each survivor ends, none hangs, and nothing writes a receive buffer
+ * process vanishes. Each call of each survivor ends, none hangs, nothing writes a receive buffer
  * after its call has failed. Also: the simulation would notice a network that breaks its promise.
  */
 #include "tests/sim/harness.h"

@@ -1,4 +1,4 @@
-/* Control messages that are early, late, garbled or hostile; counters; what a standing call says. */
+/* Control messages that are early, late, garbled, hostile; counters; what a standing call says. */
 #include "tests/sim/harness.h"
 
 #include "engine/gdr_messages.h"

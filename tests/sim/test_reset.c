@@ -21,7 +21,7 @@ static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), uint6
     sim_script_all(c.script, SIM_CREATE, team);
     for (k = 0; k < 2 * ROUNDS; k++)
         sim_add_call(&c, team, 50 + 3000 * (uint64_t)(k % 4), mode->blocking);
-    /* In place, a kernel that ran behind a released wait would spoil the input of the second run. */
+    /* In place, a kernel that ran behind a released wait would spoil the second run's input. */
     for (k = 0; k < 2 * ROUNDS; k++)
         c.script->calls[k].in_place = (seed / 4 + (uint64_t)k) % 2 == 0;
     for (k = 0; k < ROUNDS; k++) {

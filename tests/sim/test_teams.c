@@ -81,7 +81,8 @@ static void test_eight_outstanding(void **state)
         team = sim_script_team(c.script);
         sim_script_all(c.script, SIM_CREATE, team);
         for (k = 0; k < 8; k++)
-            sim_script_all(c.script, SIM_POST, sim_add_call(&c, team, 100 + 3000 * (uint64_t)k, false));
+            sim_script_all(c.script, SIM_POST,
+                           sim_add_call(&c, team, 100 + 3000 * (uint64_t)k, false));
         for (k = 7; k >= 0; k--)
             sim_script_all(c.script, SIM_WAIT, k);
         sim_script_all(c.script, SIM_FREE, team);
