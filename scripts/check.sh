@@ -122,8 +122,8 @@ check_all() {
     suite_of_tests "unit tests with sanitizers" sanitized_unit_tests
     suite "clang-tidy" "$TOP/scripts/tidy.sh" "$BUILD/check/clang" "$JOBS"
     suite "cppcheck" "$TOP/scripts/cppcheck.sh" "$BUILD/check/clang" "$JOBS"
-    suite_of_tests "mutants" make -s -C "$BUILD" mutants
     suite "distcheck" make -C "$BUILD" -j"$JOBS" distcheck AM_MAKEFLAGS=TESTS=
+    suite_of_tests "mutants" make -s -C "$BUILD" mutants
     say "took $((SECONDS - begin)) s; logs in build/logs"
     echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
     [ "$FAILED" = 0 ]
