@@ -57,11 +57,17 @@ static gdr_status_t flush_arrivals(gdr_context_t *context)
 
 gdr_status_t gdr_issue_follow(gdr_context_t *context)
 {
+    const gdr_call_desc_t *desc = &context->call->desc;
+    const gdr_dev_ops_t *ops = context->stream->device->ops;
+    gdr_status_t status;
+
     if (context->followed)
         return GDR_OK;
     context->followed = true;
-    return context->stream->device->ops->follow_default(context->stream->handle,
-                                                        context->call->desc.send);
+    status = ops->follow_default(context->stream->handle, desc->send);
+    if (status == GDR_OK && desc->apart)
+        status = ops->follow_default(context->stream->handle, desc->recv);
+    return status;
 }
 
 gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)

@@ -72,6 +72,7 @@ gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *arg
         atomic_fetch_add(&gdr_mca.counters.mixed_calls, 1);
         return GDR_WAY_STAGE;
     }
+    desc->apart = recv.context != send.context || recv.ordinal != send.ordinal;
     desc->device = recv.ordinal >= 0 ? recv.ordinal : send.ordinal;
     return device_call(module, args, blocking, desc, reason);
 }

@@ -220,6 +220,39 @@ static void other_device(void)
     cudaSetDevice(t_rank % devices);
 }
 
+/* What waits in the default stream of the receive buffer's device comes before the result. */
+static void recv_elsewhere(void)
+{
+    enum { COUNT = 100000 };
+    float *host = zeroed(COUNT * sizeof(float)), *send, *recv;
+    int devices;
+    size_t bad = 0;
+
+    cudaGetDeviceCount(&devices);
+    if (devices < 2)
+        goto out;
+    rank_sum(1); /* the first call takes longer than all that is pending below */
+    send = t_device_alloc(COUNT * sizeof(float));
+    for (int i = 0; i < COUNT; i++)
+        host[i] = (float)t_rank;
+    t_upload(send, host, COUNT * sizeof(float));
+    cudaSetDevice((t_rank + 1) % devices);
+    recv = t_device_alloc(COUNT * sizeof(float));
+    for (int i = 0; i < 8; i++)
+        cudaMemsetAsync(recv, 0xff, COUNT * sizeof(float), NULL);
+    MPI_Allreduce(send, recv, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    cudaDeviceSynchronize();
+    t_download(host, recv, COUNT * sizeof(float));
+    for (int i = 0; i < COUNT; i++)
+        bad += host[i] != (float)(t_size * (t_size - 1) / 2);
+    t_check(bad == 0, "%zu of %d elements are wrong, the first is %g", bad, COUNT, (double)host[0]);
+    t_device_free(recv);
+    cudaSetDevice(t_rank % devices);
+    t_device_free(send);
+out:
+    free(host);
+}
+
 static void self(void)
 {
     float value = 3, *send = t_device_alloc(4), *recv = t_device_alloc(4);
@@ -445,6 +478,7 @@ static const struct {
     {"one_nan", one_nan},
     {"ordering", ordering},
     {"other_device", other_device},
+    {"recv_elsewhere", recv_elsewhere},
     {"self", self},
     {"communicators", communicators},
     {"many_communicators", many_communicators},
