@@ -6,6 +6,12 @@ bool emu_kind_is_device(enum emu_kind kind)
     return kind == EMU_DEVICE || kind == EMU_POOL || kind == EMU_VMM || kind == EMU_IPC;
 }
 
+static bool owns(const struct emu_ctx *ctx, const struct emu_alloc *alloc)
+{
+    return alloc->ctx == ctx && alloc->ctx_id == ctx->id;
+}
+
+/* Each context has an address space of its own, on the same device too. */
 static bool reaches(const struct emu_alloc *alloc, const struct emu_ctx *viewer, bool write)
 {
     unsigned bit;
@@ -15,9 +21,9 @@ static bool reaches(const struct emu_alloc *alloc, const struct emu_ctx *viewer,
     bit = 1U << viewer->device;
     switch (alloc->kind) {
     case EMU_DEVICE:
-        return alloc->device == viewer->device || (viewer->peers & 1U << alloc->device) != 0;
+        return owns(viewer, alloc) || emu_ctx_peers(viewer, alloc->ctx_id);
     case EMU_IPC:
-        return alloc->ctx == viewer || alloc->device == viewer->device;
+        return owns(viewer, alloc);
     case EMU_POOL:
     case EMU_VMM:
         return (alloc->access & bit) != 0 || (!write && (alloc->readonly & bit) != 0);

@@ -58,7 +58,7 @@ static CUresult activate(struct emu_ctx *ctx, int device, bool primary)
         return CUDA_ERROR_OUT_OF_MEMORY;
     ctx->device = device;
     ctx->primary = primary;
-    ctx->peers = 0;
+    memset(ctx->peers, 0, sizeof(ctx->peers));
     ctx->stream_ordinal = 0;
     ctx->streams = NULL;
     ctx->cache_config = CU_FUNC_CACHE_PREFER_NONE;
@@ -86,6 +86,7 @@ static void tear_down(struct emu_ctx *ctx)
     emu_event_drop_ctx(ctx);
     emu_module_drop_ctx(ctx);
     emu_lock();
+    emu_ctx_forget(ctx);
     emu_mem_drop_ctx(ctx);
     emu_unlock();
     ctx->legacy = NULL;

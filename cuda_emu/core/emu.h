@@ -25,7 +25,8 @@
 #include "cuda_emu/include/cuda_emu.h"
 #include "cuda_emu/core/trampoline.h"
 
-#define EMU_PAGE 4096UL
+#define EMU_PAGE      4096UL
+#define EMU_PEERS_MAX 64 /* contexts whose memory one context may have access to */
 
 /* config.c: the environment, read once */
 struct emu_config {
@@ -99,7 +100,7 @@ struct emu_ctx {
     bool alive;
     unsigned flags;
     unsigned retained;        /* primary: references */
-    unsigned peers;           /* bit d: access to ordinal d is enabled */
+    uint64_t peers[EMU_PEERS_MAX]; /* ids of contexts, 0: free; under emu_lock */
     _Atomic(CUresult) sticky; /* 700 and its like: every later call returns it */
     size_t limits[CU_LIMIT_MAX];
     CUfunc_cache cache_config;
@@ -125,6 +126,9 @@ int emu_visible_count(void);
 bool emu_device_valid(CUdevice device);
 /* May kernels of ordinal `from` reach memory of ordinal `to`, if they enable it? */
 bool emu_device_peers(int from, int to);
+/* peer.c, under emu_lock: has ctx access to the memory of the context with this id? */
+bool emu_ctx_peers(const struct emu_ctx *ctx, uint64_t id);
+void emu_ctx_forget(struct emu_ctx *gone); /* nobody has access to its memory any more */
 
 CUresult emu_enter(const char *function);
 void emu_callback_begin(void); /* the application's code in a stream: CUDA calls are 800 there */

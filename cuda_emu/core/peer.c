@@ -6,6 +6,41 @@ bool emu_device_peers(int from, int to)
     return emu_config()->peer[emu_devices[from].card][emu_devices[to].card];
 }
 
+/* Where this id stands; for 0 a free place. EMU_PEERS_MAX: nowhere. */
+static int place(const struct emu_ctx *ctx, uint64_t id)
+{
+    int i = 0;
+
+    while (i < EMU_PEERS_MAX && ctx->peers[i] != id)
+        i++;
+    return i;
+}
+
+bool emu_ctx_peers(const struct emu_ctx *ctx, uint64_t id)
+{
+    return place(ctx, id) < EMU_PEERS_MAX;
+}
+
+static CUresult disable(struct emu_ctx *ctx, const struct emu_ctx *peer)
+{
+    int i = place(ctx, peer->id);
+
+    if (i == EMU_PEERS_MAX)
+        return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    ctx->peers[i] = 0;
+    return CUDA_SUCCESS;
+}
+
+static void forget(struct emu_ctx *ctx, void *gone)
+{
+    (void)disable(ctx, gone);
+}
+
+void emu_ctx_forget(struct emu_ctx *gone)
+{
+    emu_ctx_each(forget, gone);
+}
+
 CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
     CUresult rc = emu_enter_device(__func__, device);
@@ -45,6 +80,18 @@ CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attri
     }
 }
 
+static CUresult enable(struct emu_ctx *ctx, const struct emu_ctx *peer)
+{
+    int i = place(ctx, 0);
+
+    if (emu_ctx_peers(ctx, peer->id))
+        return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    if (i == EMU_PEERS_MAX)
+        return CUDA_ERROR_TOO_MANY_PEERS;
+    ctx->peers[i] = peer->id;
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags)
 {
     struct emu_ctx *ctx, *peer = (struct emu_ctx *)handle;
@@ -58,10 +105,10 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ctx->device == peer->device || !emu_device_peers(ctx->device, peer->device))
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    if (ctx->peers & 1U << peer->device)
-        return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-    ctx->peers |= 1U << peer->device;
-    return CUDA_SUCCESS;
+    emu_lock();
+    rc = enable(ctx, peer);
+    emu_unlock();
+    return rc;
 }
 
 CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext handle)
@@ -73,9 +120,9 @@ CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext handle)
         return rc;
     if (!emu_handle_is(peer, EMU_TYPE_CTX))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (!(ctx->peers & 1U << peer->device))
-        return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     emu_ctx_drain(ctx);
-    ctx->peers &= ~(1U << peer->device);
-    return CUDA_SUCCESS;
+    emu_lock();
+    rc = disable(ctx, peer);
+    emu_unlock();
+    return rc;
 }

@@ -154,6 +154,55 @@ static void illegal_peer(void)
     CHECK(first != second);
 }
 
+/*
+ * Context Management, "each context has its own distinct address space": on the same device too.
+ */
+static void illegal_context(void)
+{
+    CUcontext first = use_device(0);
+    CUfunction add = kernel("emu_test_add");
+    CUdeviceptr other;
+    int n = 4, value = 1;
+    void *args[] = {&other, &n, &value};
+
+    new_context(0);
+    OK(cuMemAlloc(&other, 64));
+    OK(cuCtxSetCurrent(first));
+    OK(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+    IS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/*
+ * Peer Context Memory Access, cuCtxEnablePeerAccess: access is to the allocations of a context; it
+ * goes with that context, and has to be enabled for the one that comes after a reset.
+ */
+static void peer_after_reset(void)
+{
+    CUcontext first = use_device(0), second = use_device(1);
+    CUfunction add;
+    CUdeviceptr far;
+    int n = 4, value = 1;
+    void *args[] = {&far, &n, &value};
+
+    OK(cuCtxSetCurrent(first));
+    add = kernel("emu_test_add");
+    OK(cuCtxEnablePeerAccess(second, 0));
+    OK(cuDevicePrimaryCtxReset(1));
+    second = use_device(1);
+    OK(cuMemAlloc(&far, 64));
+    OK(cuCtxSetCurrent(first));
+    IS(cuCtxDisablePeerAccess(second), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    OK(cuCtxEnablePeerAccess(second, 0));
+    OK(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuDevicePrimaryCtxReset(1));
+    use_device(1);
+    OK(cuMemAlloc(&far, 64));
+    OK(cuCtxSetCurrent(first));
+    OK(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+    IS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 static void illegal_host(void)
 {
     CUfunction add;
@@ -196,6 +245,8 @@ static void test_addresses(void **state)
     (void)state;
     expect_ok(illegal_address, ENV(twins(), "CUDA_EMU_DEVICES=2"));
     expect_ok(illegal_peer, ENV(twins(), "CUDA_EMU_DEVICES=2"));
+    expect_ok(illegal_context, ENV(twins()));
+    expect_ok(peer_after_reset, ENV(twins(), "CUDA_EMU_DEVICES=2"));
     expect_ok(illegal_host, ENV(twins()));
     expect_ok(legal_host, ENV(twins()));
 }
