@@ -9,7 +9,8 @@
  *
  * Words (flags, credits, their sources) live in areas of fixed place and size, whatever the
  * layout: payload of one call must never be read as a flag by the next. They are zeroed once, when
- * the lane is assigned.
+ * the window is made; a lane's call numbers go on when another communicator gets it (the vote
+ * agrees on the first one), so nothing old is ever taken for new.
  */
 #ifndef GDR_LAYOUT_H
 #define GDR_LAYOUT_H
