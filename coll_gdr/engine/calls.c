@@ -222,6 +222,15 @@ static gdr_status_t run(gdr_call_t *call)
     return status;
 }
 
+/* What this process had is gone: all members vote again, once the calls before are over. */
+static gdr_status_t renew(gdr_team_t *team)
+{
+    if (team->running[0] != NULL || team->running[1] != NULL)
+        return team->device->generation == 0 ? GDR_ERR_STALE : GDR_INPROGRESS;
+    gdr_renew_own(team);
+    return GDR_INPROGRESS;
+}
+
 /* GDR_INPROGRESS: not yet. A call that no algorithm serves is declined by all alike. */
 static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
 {
@@ -238,12 +247,9 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
         gdr_call_finish(queue_pop(team), GDR_ERR_DECLINED);
         return GDR_OK;
     }
-    if (!gdr_device_alive(team->device)) {
-        if (team->running[0] != NULL || team->running[1] != NULL)
-            return GDR_ERR_STALE;
-        gdr_renew_own(team);
-        return GDR_INPROGRESS;
-    }
+    gdr_devices_check(team->engine);
+    if (team->device->generation == 0 || team->engine->unfit != NULL)
+        return renew(team);
     status = gdr_device_prepare(team->device, call->desc.op, call->desc.type);
     if (status == GDR_OK)
         status = gdr_peers_wire(team, planned);

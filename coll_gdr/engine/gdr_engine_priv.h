@@ -12,6 +12,9 @@ gdr_status_t gdr_net_get(gdr_engine_t *engine);
 gdr_status_t gdr_device_get(gdr_engine_t *engine, int ordinal, gdr_device_t **device);
 /* Whether the context that the device was opened in still is there. */
 bool gdr_device_alive(const gdr_device_t *device);
+/* Looks for devices that were reset: their generation becomes 0, and this process unfit if it was
+ * connected. */
+void gdr_devices_check(gdr_engine_t *engine);
 /* Sees to it that the kernel is loaded. */
 gdr_status_t gdr_device_prepare(gdr_device_t *device, gdr_op_t op, gdr_type_t type);
 void gdr_devices_close(gdr_engine_t *engine);

@@ -195,6 +195,9 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
     *status = GDR_ERR_UNSUPPORTED;
     if (!team->eligible)
         return "this process takes no part";
+    gdr_devices_check(engine);
+    if (engine->unfit != NULL)
+        return engine->unfit;
     *status = gdr_net_get(engine);
     if (*status != GDR_OK)
         return "no network for device memory";

@@ -39,6 +39,38 @@ bool gdr_device_alive(const gdr_device_t *device)
     return device->generation != 0 && device->ops->generation(device->dev) == device->generation;
 }
 
+static bool connected(const gdr_engine_t *engine)
+{
+    const gdr_proc_t *proc;
+    unsigned i;
+
+    for (i = 0; i < GDR_TEAM_BUCKETS; i++) {
+        for (proc = engine->procs[i]; proc != NULL; proc = proc->next) {
+            if (proc->peer != NULL)
+                return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * What the transport has mapped of peers' windows went with the context, and it is not told: UCX
+ * keeps such mappings for as long as the process lives, and a put would go to whatever the
+ * application has at that address by now.
+ */
+void gdr_devices_check(gdr_engine_t *engine)
+{
+    gdr_device_t *device;
+
+    for (device = engine->devices; device != NULL; device = device->next) {
+        if (device->generation == 0 || gdr_device_alive(device))
+            continue;
+        device->generation = 0;
+        if (engine->unfit == NULL && connected(engine))
+            engine->unfit = "a device was reset after it had been connected to others";
+    }
+}
+
 static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t *device)
 {
     gdr_status_t status = engine->ports.open_dev(engine->ports.ctx, ordinal, &device->ops,
@@ -94,15 +126,13 @@ gdr_status_t gdr_device_get(gdr_engine_t *engine, int ordinal, gdr_device_t **de
     gdr_device_t *found;
     gdr_status_t status;
 
+    /* Dead teams may still hold lanes of a dead one: kept, and never touched, until the end. */
+    gdr_devices_check(engine);
     for (found = engine->devices; found != NULL; found = found->next) {
-        if (found->ordinal != ordinal || found->generation == 0)
-            continue;
-        if (gdr_device_alive(found)) {
+        if (found->ordinal == ordinal && found->generation != 0) {
             *device = found;
             return GDR_OK;
         }
-        /* Dead teams may still hold its lanes: kept, and never touched, until the end. */
-        found->generation = 0;
     }
     found = calloc(1, sizeof(*found));
     if (found == NULL)

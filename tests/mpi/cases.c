@@ -464,6 +464,24 @@ static void device_reset(void)
     cudaDeviceReset();
 }
 
+/* The others keep theirs. What UCX mapped of their windows in the old context is gone, so nothing
+ * may be put any more: from then on the calls are staged on all ranks. */
+static void one_device_reset(void)
+{
+    uint64_t staged;
+
+    rank_sum(1000);
+    staged = t_pvar("staged_calls");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank == t_size - 1)
+        cudaDeviceReset();
+    MPI_Barrier(MPI_COMM_WORLD);
+    rank_sum(1000);
+    rank_sum(100000);
+    t_check(t_pvar("staged_calls") == staged + 2, "%llu calls were staged",
+            (unsigned long long)(t_pvar("staged_calls") - staged));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -488,6 +506,7 @@ static const struct {
     {"mixed_kinds", mixed_kinds},
     {"intercommunicator", intercommunicator},
     {"device_reset", device_reset},
+    {"one_device_reset", one_device_reset},
     {"spawn", spawn},
     {"leaked_communicator", leaked_communicator},
 };

@@ -16,6 +16,8 @@ run "staged" 60 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_staging allow 
     "$programs/cases" long_double user_ops intercommunicator
 prints "device reset before MPI_Finalize" 60 "4 checks, 0 failed" "$emu" mpirun -np 4 \
     --mca coll gdr "$programs/cases" device_reset
+says "a rank resets its device" 60 "a process cannot take the device path" "$emu" mpirun -np 3 \
+    --mca coll gdr "$programs/cases" one_device_reset
 run "16 ranks, 1 Mi int in place" 200 "$emu" mpirun -np 16 --mca coll gdr "$programs/cases" large
 run "4 ranks, one device, 4 B to 64 MiB" 200 "$emu" --devices 1 mpirun -np 4 --mca coll gdr \
     "$programs/cases" sizes

@@ -1,17 +1,20 @@
 /*
  * cudaDeviceReset between calls: on all ranks, on one, on some at different times, with calls of
- * the others already running in the old lanes. Results stay right, nothing of the old context is
- * touched (the fake device would tell).
+ * the others already running in the old lanes. A process that was connected puts nothing any more
+ * (its transport may hold mappings that went with the context): all members decline from that call
+ * on. Nothing of the old context is touched (the fake device would tell).
  */
 #include "tests/sim/harness.h"
 
 enum { ROUNDS = 6 };
 
-/* resets(round, rank): whether the rank resets its device before that round. */
-static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), uint64_t seed,
-                       const char *what)
+/* resets(round, rank): whether the rank resets its device before that round. Until round 0 there
+ * is no device, and a process alone is connected to nobody. */
+static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), int nprocs,
+                       uint64_t seed, const char *what)
 {
-    int nprocs = 2 + (int)(seed % 4), p, k;
+    sim_expect_t expect = SIM_EXPECT_OK;
+    int p, k;
     const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
     sim_options_t options = sim_options(nprocs, seed);
     sim_case_t c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
@@ -26,9 +29,13 @@ static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), uint6
         c.script->calls[k].in_place = (seed / 4 + (uint64_t)k) % 2 == 0;
     for (k = 0; k < ROUNDS; k++) {
         for (p = 0; p < nprocs; p++) {
-            if (resets(seed, k, p))
-                sim_script_do(c.script, p, SIM_RESET, 0);
+            if (!resets(seed, k, p))
+                continue;
+            sim_script_do(c.script, p, SIM_RESET, 0);
+            if (k > 0 && nprocs > 1)
+                expect = SIM_EXPECT_DECLINED;
         }
+        c.script->calls[2 * k].expect = c.script->calls[2 * k + 1].expect = expect;
         sim_script_all(c.script, SIM_POST, 2 * k);
         if (mode->blocking)
             sim_script_all(c.script, SIM_WAIT, 2 * k);
@@ -64,7 +71,7 @@ static void test_all(void **state)
 
     (void)state;
     for (seed = 0; seed < 24; seed++)
-        run_resets(all_reset, seed, "all ranks reset their devices");
+        run_resets(all_reset, 2 + (int)(seed % 4), seed, "all ranks reset their devices");
 }
 
 static void test_one(void **state)
@@ -73,7 +80,7 @@ static void test_one(void **state)
 
     (void)state;
     for (seed = 0; seed < 48; seed++)
-        run_resets(one_resets, seed, "one rank resets its device");
+        run_resets(one_resets, 2 + (int)(seed % 4), seed, "one rank resets its device");
 }
 
 static void test_some(void **state)
@@ -82,7 +89,50 @@ static void test_some(void **state)
 
     (void)state;
     for (seed = 0; seed < 96; seed++)
-        run_resets(some_reset, seed, "some ranks reset their devices");
+        run_resets(some_reset, 2 + (int)(seed % 4), seed, "some ranks reset their devices");
+}
+
+static void test_alone(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 1; seed < 24; seed += 3) /* two-shot: a ring needs two */
+        run_resets(all_reset, 1, seed, "a process alone resets its device");
+}
+
+/* Two communicators on one device: the one that notices the reset speaks for the process, also for
+ * one that is made later. */
+static void test_other_teams(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 12; seed++) {
+        sim_options_t options = sim_options(3, seed);
+        const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
+        sim_case_t c = sim_case(&options, "twoshot", mode);
+        int teams[3], k;
+
+        sim_start(c.world);
+        for (k = 0; k < 3; k++)
+            teams[k] = sim_script_team(c.script);
+        for (k = 0; k < 5; k++) {
+            int team = teams[k < 2 ? k : 4 - k];
+
+            if (k == 2)
+                sim_script_do(c.script, (int)(seed % 3), SIM_RESET, 0);
+            if (k < 3)
+                sim_script_all(c.script, SIM_CREATE, team);
+            sim_add_call(&c, team, 2000, mode->blocking);
+            c.script->calls[k].expect = k < 2 ? SIM_EXPECT_OK : SIM_EXPECT_DECLINED;
+            sim_script_all(c.script, SIM_POST, k);
+            sim_script_all(c.script, SIM_WAIT, k);
+        }
+        for (k = 0; k < 3; k++)
+            sim_script_all(c.script, SIM_FREE, teams[k]);
+        assert_true(sim_case_end(&c, "several communicators and a reset"));
+    }
 }
 
 /* Teams end and engines close behind a reset: nothing may be touched. */
@@ -140,7 +190,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),        cmocka_unit_test(test_one),
-        cmocka_unit_test(test_some),       cmocka_unit_test(test_at_the_end),
+        cmocka_unit_test(test_some),       cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_other_teams), cmocka_unit_test(test_at_the_end),
         cmocka_unit_test(test_declined_after),
     };
 
