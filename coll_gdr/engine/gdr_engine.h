@@ -96,7 +96,7 @@ typedef struct gdr_call_desc {
     uint64_t count;    /* elements, >= 1 */
     gdr_op_t op;
     gdr_type_t type;   /* gdr_optype_supported(op, type) */
-    bool apart;        /* recv lies in another context than send: its NULL stream is followed, too */
+    bool apart;        /* recv lies in another context than send: its NULL stream counts, too */
     bool blocking;     /* equal on all members: MPI does not match blocking with nonblocking */
 } gdr_call_desc_t;
 

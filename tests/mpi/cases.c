@@ -220,39 +220,6 @@ static void other_device(void)
     cudaSetDevice(t_rank % devices);
 }
 
-/* What waits in the default stream of the receive buffer's device comes before the result. */
-static void recv_elsewhere(void)
-{
-    enum { COUNT = 100000 };
-    float *host = zeroed(COUNT * sizeof(float)), *send, *recv;
-    int devices;
-    size_t bad = 0;
-
-    cudaGetDeviceCount(&devices);
-    if (devices < 2)
-        goto out;
-    rank_sum(1); /* the first call takes longer than all that is pending below */
-    send = t_device_alloc(COUNT * sizeof(float));
-    for (int i = 0; i < COUNT; i++)
-        host[i] = (float)t_rank;
-    t_upload(send, host, COUNT * sizeof(float));
-    cudaSetDevice((t_rank + 1) % devices);
-    recv = t_device_alloc(COUNT * sizeof(float));
-    for (int i = 0; i < 8; i++)
-        cudaMemsetAsync(recv, 0xff, COUNT * sizeof(float), NULL);
-    MPI_Allreduce(send, recv, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    cudaDeviceSynchronize();
-    t_download(host, recv, COUNT * sizeof(float));
-    for (int i = 0; i < COUNT; i++)
-        bad += host[i] != (float)(t_size * (t_size - 1) / 2);
-    t_check(bad == 0, "%zu of %d elements are wrong, the first is %g", bad, COUNT, (double)host[0]);
-    t_device_free(recv);
-    cudaSetDevice(t_rank % devices);
-    t_device_free(send);
-out:
-    free(host);
-}
-
 static void self(void)
 {
     float value = 3, *send = t_device_alloc(4), *recv = t_device_alloc(4);
@@ -464,24 +431,6 @@ static void device_reset(void)
     cudaDeviceReset();
 }
 
-/* The others keep theirs. What UCX mapped of their windows in the old context is gone, so nothing
- * may be put any more: from then on the calls are staged on all ranks. */
-static void one_device_reset(void)
-{
-    uint64_t staged;
-
-    rank_sum(1000);
-    staged = t_pvar("staged_calls");
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (t_rank == t_size - 1)
-        cudaDeviceReset();
-    MPI_Barrier(MPI_COMM_WORLD);
-    rank_sum(1000);
-    rank_sum(100000);
-    t_check(t_pvar("staged_calls") == staged + 2, "%llu calls were staged",
-            (unsigned long long)(t_pvar("staged_calls") - staged));
-}
-
 static const struct {
     const char *name;
     void (*run)(void);
@@ -496,7 +445,6 @@ static const struct {
     {"one_nan", one_nan},
     {"ordering", ordering},
     {"other_device", other_device},
-    {"recv_elsewhere", recv_elsewhere},
     {"self", self},
     {"communicators", communicators},
     {"many_communicators", many_communicators},
@@ -506,7 +454,6 @@ static const struct {
     {"mixed_kinds", mixed_kinds},
     {"intercommunicator", intercommunicator},
     {"device_reset", device_reset},
-    {"one_device_reset", one_device_reset},
     {"spawn", spawn},
     {"leaked_communicator", leaked_communicator},
 };

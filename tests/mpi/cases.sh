@@ -8,7 +8,7 @@ run "np 3" 100 "$emu" mpirun -np 3 --mca coll gdr "$programs/cases" min_in_place
     count_zero alloc_loop ordering other_device self communicators many_communicators managed \
     mixed_kinds
 run "two devices, delays" 60 "$emu" --delay 300 mpirun -np 2 --mca coll gdr \
-    "$programs/cases" recv_elsewhere
+    "$programs/devices" recv_elsewhere
 run "np 4" 100 "$emu" mpirun -np 4 --mca coll gdr "$programs/cases" same_bits one_nan
 run "np 4, ring" 100 "$emu" mpirun -np 4 --mca coll gdr --mca coll_gdr_algorithm ring \
     "$programs/cases" same_bits one_nan communicators
@@ -17,7 +17,7 @@ run "staged" 60 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_staging allow 
 prints "device reset before MPI_Finalize" 60 "4 checks, 0 failed" "$emu" mpirun -np 4 \
     --mca coll gdr "$programs/cases" device_reset
 says "a rank resets its device" 60 "a process cannot take the device path" "$emu" mpirun -np 3 \
-    --mca coll gdr "$programs/cases" one_device_reset
+    --mca coll gdr "$programs/devices" one_device_reset
 run "16 ranks, 1 Mi int in place" 200 "$emu" mpirun -np 16 --mca coll gdr "$programs/cases" large
 run "4 ranks, one device, 4 B to 64 MiB" 200 "$emu" --devices 1 mpirun -np 4 --mca coll gdr \
     "$programs/cases" sizes

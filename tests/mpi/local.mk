@@ -11,8 +11,8 @@ if !GDR_SANITIZED
 TESTS += $(gdr_mpi_tests)
 
 gdr_mpi_cuda_programs = \
-	tests/mpi/matrix tests/mpi/path tests/mpi/cases tests/mpi/async tests/mpi/threads \
-	tests/mpi/counters
+	tests/mpi/matrix tests/mpi/path tests/mpi/cases tests/mpi/devices tests/mpi/async \
+	tests/mpi/threads tests/mpi/counters
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -39,6 +39,12 @@ tests_mpi_cases_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_cases_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_cases_LDADD = $(gdr_mpi_libs)
 tests_mpi_cases_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_devices_SOURCES = $(gdr_mpi_harness) tests/mpi/devices.c
+tests_mpi_devices_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_devices_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_devices_LDADD = $(gdr_mpi_libs)
+tests_mpi_devices_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_async_SOURCES = $(gdr_mpi_harness) tests/mpi/async.c
 tests_mpi_async_CPPFLAGS = $(gdr_mpi_cppflags)

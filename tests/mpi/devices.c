@@ -1,0 +1,77 @@
+/*
+ * What happens to a rank's devices beside and between its calls:  devices NAME...
+ */
+#include "harness.h"
+
+#include <cuda_runtime_api.h>
+#include <string.h>
+
+static void sum(void)
+{
+    t_float_sum(MPI_COMM_WORLD, 1, (float)t_size, false);
+}
+
+/* What waits in the default stream of the receive buffer's device comes before the result. */
+static void recv_elsewhere(void)
+{
+    enum { COUNT = 100000 };
+    static float host[COUNT];
+    float *send, *recv;
+    int devices;
+    size_t bad = 0;
+
+    cudaGetDeviceCount(&devices);
+    if (devices < 2)
+        return;
+    sum(); /* the first call takes longer than all that is pending below */
+    send = t_device_alloc(sizeof(host));
+    for (int i = 0; i < COUNT; i++)
+        host[i] = (float)t_rank;
+    t_upload(send, host, sizeof(host));
+    cudaSetDevice((t_rank + 1) % devices);
+    recv = t_device_alloc(sizeof(host));
+    for (int i = 0; i < 8; i++)
+        cudaMemsetAsync(recv, 0xff, sizeof(host), NULL);
+    MPI_Allreduce(send, recv, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    cudaDeviceSynchronize();
+    t_download(host, recv, sizeof(host));
+    for (int i = 0; i < COUNT; i++)
+        bad += host[i] != (float)(t_size * (t_size - 1) / 2);
+    t_check(bad == 0, "%zu of %d elements are wrong, the first is %g", bad, COUNT, (double)host[0]);
+    t_device_free(recv);
+    cudaSetDevice(t_rank % devices);
+    t_device_free(send);
+}
+
+/* The others keep theirs. What UCX mapped of their windows in the old context is gone, so nothing
+ * may be put any more: from then on the calls are staged on all ranks. */
+static void one_device_reset(void)
+{
+    uint64_t staged;
+
+    sum();
+    staged = t_pvar("staged_calls");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank == t_size - 1)
+        cudaDeviceReset();
+    MPI_Barrier(MPI_COMM_WORLD);
+    sum();
+    sum();
+    t_check(t_pvar("staged_calls") == staged + 2, "%llu calls were staged",
+            (unsigned long long)(t_pvar("staged_calls") - staged));
+}
+
+int main(int argc, char **argv)
+{
+    t_init(&argc, &argv, MPI_THREAD_SINGLE);
+    for (int a = 1; a < argc; a++) {
+        t_case("%s", argv[a]);
+        if (strcmp(argv[a], "recv_elsewhere") == 0)
+            recv_elsewhere();
+        else if (strcmp(argv[a], "one_device_reset") == 0)
+            one_device_reset();
+        else
+            t_fatal("no case %s", argv[a]);
+    }
+    return t_finish();
+}
