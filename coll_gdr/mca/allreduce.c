@@ -14,14 +14,14 @@ static gdr_status_t run(gdr_mca_module_t *module, gdr_call_desc_t *desc)
         return status;
     gdr_progress_call_begins();
     pthread_mutex_lock(&module->lock);
-    status = gdr_call_post(module->team, desc, &call);
+    status = gdr_mca_post(module, desc, &call);
     pthread_mutex_unlock(&module->lock);
     if (status == GDR_OK) {
         while ((status = gdr_call_status(call)) == GDR_INPROGRESS)
             opal_progress();
         if (status == GDR_OK)
             gdr_mca_served(module, call, desc);
-        gdr_call_release(call);
+        gdr_mca_release(call);
     }
     gdr_progress_call_ends();
     return gdr_away_end(&away, status);

@@ -9,8 +9,8 @@
 #include "mca/gdr_mca.h"
 
 typedef struct gdr_away {
-    int ordinal;         /* of the lane's device */
-    uint64_t send, recv; /* copies; 0: none */
+    struct gdr_away_helper *helper;     /* of the lane's device */
+    struct gdr_away_copy *send, *recv; /* NULL: none */
     uint64_t user_recv;
     uint64_t bytes;
 } gdr_away_t;
@@ -20,7 +20,10 @@ typedef struct gdr_away {
  * nothing is held then.
  */
 gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc);
-/* Copies the result to where it belongs if `status` is GDR_OK, frees; the status of both. */
+/*
+ * Copies the result to where it belongs if `status` is GDR_OK; the status of both. Fit for the
+ * progress callback: the memory is kept for later calls and freed at entry of one (or at shutdown).
+ */
 gdr_status_t gdr_away_end(gdr_away_t *away, gdr_status_t status);
 
 void gdr_away_shutdown(void);

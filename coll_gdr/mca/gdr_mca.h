@@ -35,7 +35,8 @@ typedef struct gdr_mca_state {
     gdr_mca_counters_t counters;
     char plugin_file[512]; /* path of mca_coll_gdr.so, "" if unknown */
     gdr_engine_t *_Atomic engine;
-    atomic_int teams; /* alive */
+    atomic_int teams;        /* alive */
+    atomic_int device_calls; /* posted to the engine and not yet released */
 } gdr_mca_state_t;
 
 extern gdr_mca_state_t gdr_mca;
@@ -60,6 +61,7 @@ typedef struct gdr_mca_module {
     mca_coll_base_module_t *prev_allreduce_module;
     mca_coll_base_module_iallreduce_fn_t prev_iallreduce;
     mca_coll_base_module_t *prev_iallreduce_module;
+    mca_coll_base_comm_coll_t prev; /* of the other nonblocking collectives, see passed.c */
     uint64_t nonce;
 
     pthread_mutex_t lock; /* of everything below; held for bookkeeping, never over communication */
@@ -82,6 +84,11 @@ OBJ_CLASS_DECLARATION(gdr_mca_module_t);
 mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm, int *priority);
 
 void gdr_module_shutdown(void);
+
+/* Puts the module in front of the previous components' other nonblocking collectives; and undoes
+ * what that holds. The communicator's slots still are the previous components'. */
+void gdr_passed_enable(gdr_mca_module_t *module);
+void gdr_passed_disable(gdr_mca_module_t *module);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
@@ -119,6 +126,20 @@ void gdr_mca_served(gdr_mca_module_t *module, const gdr_call_t *call, const gdr_
 /* The device operation and type of MPI handles; false if the device does not serve them. */
 bool gdr_mca_optype(struct ompi_op_t *op, struct ompi_datatype_t *dtype, gdr_op_t *gdr_op,
                     gdr_type_t *gdr_type);
+
+/*
+ * Whether no device call is in flight in this process: then no stream waits for a peer's word, and
+ * it is safe to call what the CUDA driver may order behind all work of the context: to pin, to
+ * allocate, to free. At entry of a call only, never in progress.
+ */
+static inline bool gdr_mca_quiet(void)
+{
+    return atomic_load(&gdr_mca.device_calls) == 0;
+}
+
+/* gdr_call_post() and gdr_call_release(), counted. */
+gdr_status_t gdr_mca_post(gdr_mca_module_t *module, const gdr_call_desc_t *desc, gdr_call_t **call);
+void gdr_mca_release(gdr_call_t *call);
 
 /* The Open MPI error code of a status. */
 int gdr_mca_error(gdr_status_t status);

@@ -3,14 +3,6 @@
 #include "mca/request.h"
 #include "mca/staging.h"
 
-/* Hands the request to progress, which completes it: never before it has been returned. */
-static int start(gdr_mca_request_t *request, ompi_request_t **out)
-{
-    *out = &request->super.super;
-    gdr_progress_add(request);
-    return OMPI_SUCCESS;
-}
-
 static int post_device(gdr_mca_request_t *request, ompi_request_t **out)
 {
     gdr_mca_module_t *module = request->module;
@@ -21,7 +13,7 @@ static int post_device(gdr_mca_request_t *request, ompi_request_t **out)
         return gdr_mca_error(status);
     }
     pthread_mutex_lock(&module->lock);
-    status = gdr_call_post(module->team, &request->desc, &request->call);
+    status = gdr_mca_post(module, &request->desc, &request->call);
     if (status == GDR_OK) {
         request->state = GDR_REQUEST_DEVICE;
         gdr_request_order(request);
@@ -32,30 +24,7 @@ static int post_device(gdr_mca_request_t *request, ompi_request_t **out)
         gdr_request_drop(request);
         return gdr_mca_error(status);
     }
-    return start(request, out);
-}
-
-/* Passes the call on at once, or in its turn if earlier ones are undecided. */
-static int post_passed(gdr_mca_request_t *request, ompi_request_t **out)
-{
-    gdr_mca_module_t *module = request->module;
-    bool wait;
-
-    pthread_mutex_lock(&module->lock);
-    wait = module->order_head != NULL;
-    if (wait)
-        gdr_request_order(request);
-    pthread_mutex_unlock(&module->lock);
-    if (!wait) {
-        gdr_request_pass_on(request);
-        if (request->state == GDR_REQUEST_FINAL) {
-            int rc = request->rc;
-
-            gdr_request_drop(request);
-            return rc;
-        }
-    }
-    return start(request, out);
+    return gdr_request_start(request, out);
 }
 
 int mca_coll_gdr_iallreduce(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
@@ -86,5 +55,5 @@ int mca_coll_gdr_iallreduce(const void *send, void *recv, int count, struct ompi
         request->desc = desc;
         return post_device(request, out);
     }
-    return post_passed(request, out);
+    return gdr_request_start_passed(request, out);
 }

@@ -2,6 +2,7 @@
 #include "mca/gdr_mca.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void construct(gdr_mca_module_t *module)
 {
@@ -10,6 +11,7 @@ static void construct(gdr_mca_module_t *module)
     module->prev_allreduce_module = NULL;
     module->prev_iallreduce = NULL;
     module->prev_iallreduce_module = NULL;
+    memset(&module->prev, 0, sizeof(module->prev));
     module->nonce = 0;
     pthread_mutex_init(&module->lock, NULL);
     module->reach = GDR_REACH_UNKNOWN;
@@ -32,6 +34,7 @@ static void destruct(gdr_mca_module_t *module)
         atomic_fetch_sub(&gdr_mca.teams, 1);
     }
     free(module->procs);
+    gdr_passed_disable(module);
     if (module->prev_allreduce_module != NULL)
         OBJ_RELEASE(module->prev_allreduce_module);
     if (module->prev_iallreduce_module != NULL)
@@ -126,6 +129,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 {
     gdr_mca_module_t *module = (gdr_mca_module_t *)base;
 
+    gdr_passed_enable(module);
     /* Under some components there is nobody before: that matters only when one is needed. */
     module->prev_allreduce = comm->c_coll->coll_allreduce;
     module->prev_allreduce_module = comm->c_coll->coll_allreduce_module;

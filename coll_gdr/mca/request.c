@@ -6,6 +6,7 @@ static void construct(gdr_mca_request_t *request)
     request->state = GDR_REQUEST_WAITING;
     request->ordered = false;
     request->rc = OMPI_SUCCESS;
+    request->later = NULL;
     request->call = NULL;
     request->inner = NULL;
     request->next_ordered = NULL;
@@ -71,36 +72,82 @@ void gdr_request_order(gdr_mca_request_t *request)
     atomic_fetch_add(&module->held, 1);
 }
 
-void gdr_request_pass_on(gdr_mca_request_t *request)
+static int post_allreduce(gdr_mca_request_t *request, bool entry)
 {
     gdr_mca_module_t *module = request->module;
     const gdr_mca_args_t *host = &request->stage.host;
+    int rc;
 
-    request->state = GDR_REQUEST_FINAL;
-    request->rc = OMPI_ERR_NOT_SUPPORTED;
     if (module->prev_iallreduce == NULL)
-        return;
-    request->rc = gdr_stage_begin(&request->stage, &request->args);
-    if (request->rc != OMPI_SUCCESS)
-        return;
+        return OMPI_ERR_NOT_SUPPORTED;
+    rc = gdr_stage_begin(&request->stage, &request->args, entry);
+    if (rc != OMPI_SUCCESS)
+        return rc;
     if (request->stage.block != NULL) {
         atomic_fetch_add(&gdr_mca.counters.staged_calls, 1);
         atomic_store(&gdr_mca.counters.last_path, gdr_path_staged);
     }
-    request->rc =
-        module->prev_iallreduce(host->send, host->recv, host->count, host->dtype, host->op,
-                                module->comm, &request->inner, module->prev_iallreduce_module);
-    if (request->rc == OMPI_SUCCESS)
-        request->state = GDR_REQUEST_PASSED;
+    rc = module->prev_iallreduce(host->send, host->recv, host->count, host->dtype, host->op,
+                                 module->comm, &request->inner, module->prev_iallreduce_module);
+    return rc == OMPI_SUCCESS ? rc : gdr_stage_end(&request->stage, rc);
+}
+
+void gdr_request_pass_on(gdr_mca_request_t *request, bool entry)
+{
+    if (request->later != NULL)
+        request->rc = request->later(request, &request->inner);
     else
-        request->rc = gdr_stage_end(&request->stage, request->rc);
+        request->rc = post_allreduce(request, entry);
+    request->state = request->rc == OMPI_SUCCESS ? GDR_REQUEST_PASSED : GDR_REQUEST_FINAL;
+}
+
+int gdr_request_start(gdr_mca_request_t *request, ompi_request_t **out)
+{
+    *out = &request->super.super;
+    gdr_progress_add(request);
+    return OMPI_SUCCESS;
+}
+
+int gdr_request_start_passed(gdr_mca_request_t *request, ompi_request_t **out)
+{
+    gdr_mca_module_t *module = request->module;
+    bool wait;
+
+    pthread_mutex_lock(&module->lock);
+    wait = module->order_head != NULL;
+    if (wait)
+        gdr_request_order(request);
+    pthread_mutex_unlock(&module->lock);
+    if (!wait) {
+        gdr_request_pass_on(request, true);
+        if (request->state == GDR_REQUEST_FINAL) {
+            int rc = request->rc;
+
+            gdr_request_drop(request);
+            return rc;
+        }
+    }
+    return gdr_request_start(request, out);
+}
+
+int gdr_request_later(gdr_mca_module_t *module, gdr_later_fn_t later, const void *args,
+                      size_t bytes, ompi_request_t **out)
+{
+    gdr_mca_args_t none = {0};
+    gdr_mca_request_t *request = gdr_request_new(module, &none);
+
+    if (request == NULL)
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    request->later = later;
+    memcpy(request->later_args, args, bytes);
+    return gdr_request_start_passed(request, out);
 }
 
 static void finish_device(gdr_mca_request_t *request, gdr_status_t status)
 {
     if (status == GDR_OK)
         gdr_mca_served(request->module, request->call, &request->desc);
-    gdr_call_release(request->call);
+    gdr_mca_release(request->call);
     request->call = NULL;
     request->rc = gdr_mca_error(gdr_away_end(&request->away, status));
     request->state = GDR_REQUEST_FINAL;
@@ -108,11 +155,11 @@ static void finish_device(gdr_mca_request_t *request, gdr_status_t status)
 
 static void decline(gdr_mca_request_t *request)
 {
-    gdr_call_release(request->call);
+    gdr_mca_release(request->call);
     request->call = NULL;
     gdr_away_end(&request->away, GDR_ERR_DECLINED);
     if (gdr_stage_allowed(request->module, "a process cannot take the device path")) {
-        gdr_request_pass_on(request);
+        gdr_request_pass_on(request, false);
     } else {
         request->rc = OMPI_ERR_NOT_SUPPORTED;
         request->state = GDR_REQUEST_FINAL;
@@ -125,7 +172,7 @@ static bool decide(gdr_mca_request_t *request)
     gdr_status_t status;
 
     if (request->state == GDR_REQUEST_WAITING)
-        gdr_request_pass_on(request);
+        gdr_request_pass_on(request, false);
     if (request->state != GDR_REQUEST_DEVICE)
         return true;
     status = gdr_call_status(request->call);

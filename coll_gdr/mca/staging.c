@@ -7,19 +7,24 @@
 
 /* ---- host memory ---------------------------------------------------------------------------- */
 
-/* Pinning costs more than most calls: a few blocks are kept. */
+/* Pinning costs more than most calls: so many blocks are kept, of the largest. */
 enum { POOL_BLOCKS = 4 };
 
-typedef struct block {
+/* Data starts where the type wants it on a buffer of this alignment. */
+enum { ALIGNMENT = 256 };
+
+typedef struct gdr_stage_block {
+    struct gdr_stage_block *next;
     void *address;
     size_t bytes;
-    uint64_t context;
+    uint64_t context; /* 0: ordinary memory */
     int ordinal;
 } block_t;
 
+/* Pinned blocks that no call uses. Returned here in progress, freed at entry of a call only. */
 static struct {
     pthread_mutex_t lock;
-    block_t blocks[POOL_BLOCKS];
+    block_t *idle;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A block whose context was reset is gone with it. */
@@ -28,72 +33,98 @@ static bool alive(const block_t *block)
     return gdr_device_context_id(block->ordinal) == block->context;
 }
 
-static bool pool_take(int ordinal, size_t bytes, block_t *out)
-{
-    bool found = false;
-
-    pthread_mutex_lock(&pool.lock);
-    for (int i = 0; i < POOL_BLOCKS && !found; i++) {
-        block_t *block = &pool.blocks[i];
-
-        if (block->address == NULL || block->ordinal != ordinal || block->bytes < bytes)
-            continue;
-        found = alive(block);
-        *out = *block;
-        block->address = NULL;
-    }
-    pthread_mutex_unlock(&pool.lock);
-    return found;
-}
-
-static void block_free(const block_t *block)
+static void block_free(block_t *block)
 {
     if (block->context == 0)
         free(block->address);
     else if (alive(block))
         gdr_device_pinned_free(&gdr_mca.log, block->ordinal, block->address, block->context);
+    free(block);
 }
 
-/* Keeps the block, in place of a smaller one if there is no room; frees what falls out. */
-static void pool_give(block_t block)
+/* The smallest that will do; NULL: none. */
+static block_t *pool_take(int ordinal, size_t bytes)
 {
-    block_t out = block;
+    block_t **best = NULL, *found = NULL;
 
     pthread_mutex_lock(&pool.lock);
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        block_t *kept = &pool.blocks[i];
-
-        if (kept->address == NULL || kept->bytes < block.bytes) {
-            out = *kept;
-            *kept = block;
-            break;
-        }
+    for (block_t **link = &pool.idle; *link != NULL; link = &(*link)->next)
+        if ((*link)->ordinal == ordinal && (*link)->bytes >= bytes &&
+            (best == NULL || (*link)->bytes < (*best)->bytes) && alive(*link))
+            best = link;
+    if (best != NULL) {
+        found = *best;
+        *best = found->next;
     }
     pthread_mutex_unlock(&pool.lock);
-    if (out.address != NULL)
-        block_free(&out);
+    return found;
 }
 
-static int block_make(int ordinal, size_t bytes, block_t *block)
+static void block_give(block_t *block)
 {
-    if (pool_take(ordinal, bytes, block))
-        return OMPI_SUCCESS;
-    *block = (block_t){.bytes = bytes, .ordinal = ordinal};
-    if (gdr_device_pinned_alloc(&gdr_mca.log, ordinal, bytes, &block->address, &block->context) ==
-        GDR_OK)
-        return OMPI_SUCCESS;
+    if (block->context == 0) {
+        block_free(block);
+        return;
+    }
+    pthread_mutex_lock(&pool.lock);
+    block->next = pool.idle;
+    pool.idle = block;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* What is to be freed so that not more than `keep` are left: the smallest. */
+static block_t *pool_excess(int keep)
+{
+    block_t **least = NULL, *out = NULL;
+    int blocks = 0;
+
+    pthread_mutex_lock(&pool.lock);
+    for (block_t **link = &pool.idle; *link != NULL; link = &(*link)->next, blocks++)
+        if (least == NULL || (*link)->bytes < (*least)->bytes)
+            least = link;
+    if (least != NULL && blocks > keep) {
+        out = *least;
+        *least = out->next;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return out;
+}
+
+static void pool_trim(int keep)
+{
+    block_t *block;
+
+    while ((block = pool_excess(keep)) != NULL)
+        block_free(block);
+}
+
+static block_t *block_make(int ordinal, size_t bytes, bool pin)
+{
+    block_t *block = pool_take(ordinal, bytes);
+
+    if (block != NULL)
+        return block;
+    block = calloc(1, sizeof(*block));
+    if (block == NULL)
+        return NULL;
+    block->bytes = bytes;
+    block->ordinal = ordinal;
+    if (pin && gdr_device_pinned_alloc(&gdr_mca.log, ordinal, bytes, &block->address,
+                                       &block->context) == GDR_OK)
+        return block;
     block->context = 0;
-    block->address = malloc(bytes);
-    return block->address == NULL ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    block->address = aligned_alloc(ALIGNMENT, bytes);
+    if (block->address == NULL) {
+        free(block);
+        return NULL;
+    }
+    return block;
 }
 
 void gdr_stage_shutdown(void)
 {
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        if (pool.blocks[i].address != NULL)
-            block_free(&pool.blocks[i]);
-        pool.blocks[i].address = NULL;
-    }
+    if (gdr_mca_quiet())
+        pool_trim(0);
 }
 
 /* ---- one call ------------------------------------------------------------------------------- */
@@ -102,8 +133,14 @@ void gdr_stage_shutdown(void)
 static void span(struct ompi_datatype_t *dtype, int count, ptrdiff_t *low, size_t *bytes)
 {
     ptrdiff_t lb, extent, true_lb, true_extent, reach;
+    size_t size;
 
     ompi_datatype_get_extent(dtype, &lb, &extent);
+    *low = 0;
+    *bytes = 0;
+    ompi_datatype_type_size(dtype, &size);
+    if (size == 0) /* no bytes; its bounds may be anything */
+        return;
     ompi_datatype_get_true_extent(dtype, &true_lb, &true_extent);
     reach = (ptrdiff_t)(count - 1) * extent;
     *low = true_lb + (reach < 0 ? reach : 0);
@@ -120,10 +157,16 @@ static int copy_down(gdr_stage_t *stage, void *host, const void *device)
     return gdr_mca_error(status);
 }
 
+static void drop_block(gdr_stage_t *stage)
+{
+    if (stage->block != NULL)
+        block_give(stage->block);
+    stage->block = NULL;
+}
+
 static int fill(gdr_stage_t *stage, void *send_copy)
 {
     const gdr_mca_args_t *user = &stage->user;
-    bool holes = !ompi_datatype_is_contiguous_memory_layout(user->dtype, user->count);
     int rc = OMPI_SUCCESS;
 
     if (send_copy != NULL) {
@@ -132,32 +175,19 @@ static int fill(gdr_stage_t *stage, void *send_copy)
     }
     if (rc == OMPI_SUCCESS && stage->recv_copy != NULL) {
         stage->host.recv = (char *)stage->recv_copy - stage->low;
-        /* What lies in the holes of the type goes down and up again, unchanged. */
-        if (user->send == MPI_IN_PLACE || holes)
+        if (user->send == MPI_IN_PLACE)
             rc = copy_down(stage, stage->recv_copy, user->recv);
     }
     return rc;
 }
 
-static void drop_block(gdr_stage_t *stage)
+int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry)
 {
-    block_t block = {.address = stage->block,
-                     .bytes = stage->block_bytes,
-                     .context = stage->context,
-                     .ordinal = stage->ordinal};
-
-    if (block.address != NULL)
-        pool_give(block);
-    stage->block = NULL;
-}
-
-int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args)
-{
+    bool pin = entry && gdr_mca_quiet();
     gdr_mem_info_t send = {0}, recv = {0};
     char *send_copy = NULL;
-    size_t part;
-    block_t block;
-    int rc;
+    size_t lead, part;
+    int ordinal, rc;
 
     memset(stage, 0, sizeof(*stage));
     stage->user = stage->host = *args;
@@ -168,36 +198,86 @@ int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args)
     if (!gdr_device_is_device(&send) && !gdr_device_is_device(&recv))
         return OMPI_SUCCESS;
 
-    part = (stage->bytes + 255) / 256 * 256;
-    stage->ordinal = gdr_device_is_device(&recv) ? recv.ordinal : send.ordinal;
-    if (stage->ordinal < 0)
-        stage->ordinal = 0;
-    rc = block_make(stage->ordinal, 2 * part, &block);
-    if (rc != OMPI_SUCCESS)
-        return rc;
-    stage->block = block.address;
-    stage->block_bytes = block.bytes;
-    stage->context = block.context;
+    lead = (size_t)stage->low % ALIGNMENT;
+    part = (lead + stage->bytes) / ALIGNMENT * ALIGNMENT + ALIGNMENT; /* never 0 */
+    ordinal = gdr_device_is_device(&recv) ? recv.ordinal : send.ordinal;
+    stage->block = block_make(ordinal < 0 ? 0 : ordinal, 2 * part, pin);
+    if (pin)
+        pool_trim(POOL_BLOCKS);
+    if (stage->block == NULL)
+        return OMPI_ERR_OUT_OF_RESOURCE;
     if (gdr_device_is_device(&recv))
-        stage->recv_copy = block.address;
+        stage->recv_copy = (char *)stage->block->address + lead;
     if (gdr_device_is_device(&send))
-        send_copy = (char *)block.address + part;
+        send_copy = (char *)stage->block->address + part + lead;
     rc = fill(stage, send_copy);
     if (rc != OMPI_SUCCESS)
         drop_block(stage);
     return rc;
 }
 
+static gdr_status_t run_up(const gdr_stage_t *stage, ptrdiff_t offset, size_t bytes)
+{
+    uint64_t to = (uint64_t)(uintptr_t)stage->user.recv + (uint64_t)offset;
+    const char *from = (const char *)stage->host.recv + offset;
+    gdr_status_t status = gdr_device_copy_in(&gdr_mca.log, to, from, bytes);
+
+    if (status == GDR_OK)
+        atomic_fetch_add(&gdr_mca.counters.staged_bytes, bytes);
+    return status;
+}
+
+/* One copy for each run of bytes without holes: another call may own what lies between them. */
+static gdr_status_t runs_up(const gdr_stage_t *stage)
+{
+    enum { RUNS = 32 };
+    const gdr_mca_args_t *host = &stage->host;
+    gdr_status_t status = GDR_OK;
+    struct iovec runs[RUNS];
+    opal_convertor_t walk;
+    ptrdiff_t start = 0;
+    size_t bytes = 0, moved;
+    bool last = false;
+
+    OBJ_CONSTRUCT(&walk, opal_convertor_t);
+    if (opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &host->dtype->super,
+                                                 (size_t)host->count, host->recv, 0,
+                                                 &walk) != OPAL_SUCCESS)
+        status = GDR_ERR_UNSUPPORTED;
+    while (status == GDR_OK && !last) {
+        uint32_t n = RUNS;
+
+        last = opal_convertor_raw(&walk, runs, &n, &moved) != 0;
+        for (uint32_t i = 0; i < n && status == GDR_OK; i++) {
+            ptrdiff_t offset = (char *)runs[i].iov_base - (char *)host->recv;
+
+            if (offset != start + (ptrdiff_t)bytes) {
+                status = run_up(stage, start, bytes);
+                start = offset;
+                bytes = 0;
+            }
+            bytes += runs[i].iov_len;
+        }
+    }
+    if (status == GDR_OK)
+        status = run_up(stage, start, bytes);
+    OBJ_DESTRUCT(&walk);
+    return status;
+}
+
+static gdr_status_t copy_up(const gdr_stage_t *stage)
+{
+    const gdr_mca_args_t *user = &stage->user;
+
+    if (ompi_datatype_is_contiguous_memory_layout(user->dtype, user->count))
+        return run_up(stage, stage->low, stage->bytes);
+    return runs_up(stage);
+}
+
 int gdr_stage_end(gdr_stage_t *stage, int rc)
 {
-    if (rc == OMPI_SUCCESS && stage->recv_copy != NULL) {
-        uint64_t to = (uint64_t)(uintptr_t)stage->user.recv + (uint64_t)stage->low;
-        gdr_status_t status = gdr_device_copy_in(&gdr_mca.log, to, stage->recv_copy, stage->bytes);
-
-        if (status == GDR_OK)
-            atomic_fetch_add(&gdr_mca.counters.staged_bytes, stage->bytes);
-        rc = gdr_mca_error(status);
-    }
+    if (rc == OMPI_SUCCESS && stage->recv_copy != NULL && stage->bytes > 0)
+        rc = gdr_mca_error(copy_up(stage));
     drop_block(stage);
     return rc;
 }
@@ -229,7 +309,7 @@ int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args)
 
     if (module->prev_allreduce == NULL)
         return OMPI_ERR_NOT_SUPPORTED;
-    rc = gdr_stage_begin(&stage, args);
+    rc = gdr_stage_begin(&stage, args, true);
     if (rc != OMPI_SUCCESS)
         return rc;
     atomic_fetch_add(&gdr_mca.counters.staged_calls, 1);

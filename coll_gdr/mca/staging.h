@@ -7,10 +7,7 @@
 typedef struct gdr_stage {
     gdr_mca_args_t user; /* as called */
     gdr_mca_args_t host; /* what the previous handler gets */
-    void *block;         /* host memory of both buffers; NULL: none needed */
-    size_t block_bytes;
-    uint64_t context; /* of the pinned block; 0: ordinary memory */
-    int ordinal;
+    struct gdr_stage_block *block; /* host memory of both buffers; NULL: none needed */
     ptrdiff_t low;   /* first byte of the data, relative to a buffer's address */
     size_t bytes;    /* of the data of one buffer, holes included */
     void *recv_copy; /* host copy of the receive buffer, NULL: it is host memory */
@@ -18,10 +15,13 @@ typedef struct gdr_stage {
 
 /*
  * Copies what the call reads to the host; the device buffers may be reused for nothing until
- * gdr_stage_end. An OMPI error code; nothing is held then.
+ * gdr_stage_end. An OMPI error code; nothing is held then. `entry`: the application waits in this
+ * call itself. Elsewhere, in the progress callback, memory is not pinned: the driver may let that
+ * wait for the whole context, streams included that wait for what only progress can bring about.
  */
-int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args);
-/* Copies the result up if rc says that there is one, frees; returns rc or the error of the copy. */
+int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry);
+/* Copies the result up if rc says that there is one: the typed bytes, never the holes between
+ * them; returns rc or the error of the copy. Frees nothing of CUDA's. */
 int gdr_stage_end(gdr_stage_t *stage, int rc);
 
 /* Says once per communicator that calls are staged and why; false: the user wants an error. */
