@@ -43,8 +43,8 @@ static const struct emu_alloc *following(const struct emu_alloc *alloc)
     return next != NULL && next->kind == EMU_VMM ? next : NULL;
 }
 
-static void *access_locked(uintptr_t address, size_t bytes, const struct emu_ctx *viewer,
-                           bool write, enum emu_kind *kind)
+void *emu_access_locked(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, bool write,
+                        enum emu_kind *kind)
 {
     const struct emu_alloc *alloc = emu_space_find(address);
     uintptr_t end = address + bytes;
@@ -75,7 +75,7 @@ void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, 
     if (address + bytes < address)
         return NULL;
     emu_lock();
-    at = access_locked(address, bytes, viewer, write, kind != NULL ? kind : &ignored);
+    at = emu_access_locked(address, bytes, viewer, write, kind != NULL ? kind : &ignored);
     emu_unlock();
     return at;
 }

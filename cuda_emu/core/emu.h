@@ -210,6 +210,9 @@ void emu_host_drop(struct emu_alloc *alloc);
  */
 void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, bool write,
                  enum emu_kind *kind);
+/* The same under emu_lock: until it is released the memory stays where it is. */
+void *emu_access_locked(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, bool write,
+                        enum emu_kind *kind);
 bool emu_kind_is_device(enum emu_kind kind);
 /* What the bits of a mapping or a pool say about one device. */
 CUmemAccess_flags emu_access_flags(unsigned access, unsigned readonly, int device);

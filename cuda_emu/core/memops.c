@@ -6,24 +6,34 @@ typedef _Atomic(uint32_t) word32_t;
 
 struct memop {
     struct emu_op op;
+    const struct emu_ctx *ctx;
     uintptr_t address;
-    void *word; /* the same, where the emulator may touch it */
     uint64_t value;
     unsigned flags;
     bool wide;
 };
 
-static uint64_t load(const struct memop *m)
+/*
+ * Where the emulator may touch the word, under emu_lock; NULL: it is not memory any more. Looked up
+ * each time: a card sees what lies at the address when the operation runs.
+ */
+static void *find_word(const struct memop *m, bool write)
 {
-    if (m->wide)
-        return atomic_load_explicit((word64_t *)m->word, memory_order_acquire);
-    return atomic_load_explicit((word32_t *)m->word, memory_order_acquire);
+    enum emu_kind kind;
+
+    return emu_access_locked(m->address, m->wide ? 8 : 4, m->ctx, write, &kind);
 }
 
-static bool wait_over(struct emu_op *op)
+static CUresult lost(const struct memop *m)
 {
-    const struct memop *m = (const struct memop *)op;
-    uint64_t seen = load(m);
+    emu_say("%s: %#lx is not memory any more: error 700", m->op.name, m->address);
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+static bool holds(const struct memop *m, void *word)
+{
+    uint64_t seen = m->wide ? atomic_load_explicit((word64_t *)word, memory_order_acquire)
+                            : atomic_load_explicit((word32_t *)word, memory_order_acquire);
 
     switch (m->flags & 3U) {
     case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic: the difference counts, not the sizes */
@@ -38,10 +48,32 @@ static bool wait_over(struct emu_op *op)
     }
 }
 
+/* Submitters ask with `submit` locked, which comes after emu_lock: where that is taken, not yet. */
+static bool wait_over(struct emu_op *op)
+{
+    const struct memop *m = (const struct memop *)op;
+    void *word;
+    bool over;
+
+    if (!emu_trylock())
+        return false;
+    word = find_word(m, false);
+    over = word == NULL || holds(m, word);
+    emu_unlock();
+    return over;
+}
+
 static CUresult run_wait(struct emu_op *op, struct emu_stream *stream)
 {
-    (void)op;
+    const struct memop *m = (const struct memop *)op;
+    bool there;
+
     (void)stream;
+    emu_lock();
+    there = find_word(m, false) != NULL;
+    emu_unlock();
+    if (!there)
+        return lost(m);
     atomic_thread_fence(memory_order_seq_cst);
     emu_count(EMU_COUNT_WAITS, 1);
     return CUDA_SUCCESS;
@@ -50,13 +82,19 @@ static CUresult run_wait(struct emu_op *op, struct emu_stream *stream)
 static CUresult run_write(struct emu_op *op, struct emu_stream *stream)
 {
     struct memop *m = (struct memop *)op;
+    void *word;
 
     (void)stream;
     atomic_thread_fence(memory_order_seq_cst);
-    if (m->wide)
-        atomic_store_explicit((word64_t *)m->word, m->value, memory_order_release);
-    else
-        atomic_store_explicit((word32_t *)m->word, (uint32_t)m->value, memory_order_release);
+    emu_lock();
+    word = find_word(m, true);
+    if (word != NULL && m->wide)
+        atomic_store_explicit((word64_t *)word, m->value, memory_order_release);
+    else if (word != NULL)
+        atomic_store_explicit((word32_t *)word, (uint32_t)m->value, memory_order_release);
+    emu_unlock();
+    if (word == NULL)
+        return lost(m);
     emu_count(EMU_COUNT_WRITES, 1);
     return CUDA_SUCCESS;
 }
@@ -81,8 +119,10 @@ struct request {
     bool wide, wait;
 };
 
-static CUresult check(struct emu_ctx *ctx, const struct request *r, void **word)
+/* "cannot be used with managed memory" (cuda.h, of waits and writes alike) */
+static CUresult check(struct emu_ctx *ctx, const struct request *r)
 {
+    enum emu_kind kind;
     size_t bytes = r->wide ? 8 : 4;
     CUresult rc = check_flags(r->wait, r->flags);
 
@@ -90,15 +130,15 @@ static CUresult check(struct emu_ctx *ctx, const struct request *r, void **word)
         return rc;
     if (r->address % bytes != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    *word = emu_access(r->address, bytes, ctx, !r->wait, NULL);
-    return *word == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (emu_access(r->address, bytes, ctx, !r->wait, &kind) == NULL || kind == EMU_MANAGED)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }
 
 static CUresult submit(struct emu_ctx *ctx, struct emu_stream *stream, const struct request *r)
 {
     struct memop *op;
-    void *word;
-    CUresult rc = check(ctx, r, &word);
+    CUresult rc = check(ctx, r);
 
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -106,8 +146,8 @@ static CUresult submit(struct emu_ctx *ctx, struct emu_stream *stream, const str
                     r->wait ? run_wait : run_write);
     if (op == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    op->ctx = ctx;
     op->address = r->address;
-    op->word = word;
     op->value = r->value;
     op->flags = r->flags;
     op->wide = r->wide;
@@ -186,14 +226,13 @@ static CUresult submit_batch(struct emu_ctx *ctx, struct emu_stream *stream, uns
 {
     struct request request;
     CUresult rc = CUDA_SUCCESS;
-    void *word;
 
     for (unsigned i = 0; i < count; i++) {
         if (params[i].operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES)
             continue;
         if (!read_request(&params[i], &request))
             return CUDA_ERROR_NOT_SUPPORTED;
-        rc = check(ctx, &request, &word);
+        rc = check(ctx, &request);
         if (rc != CUDA_SUCCESS)
             return rc;
     }

@@ -206,6 +206,25 @@ static void wait_conditions(void)
        CUDA_ERROR_INVALID_VALUE); /* pageable memory is not mapped for the device */
 }
 
+/*
+ * cuda.h, cuStreamWaitValue and cuStreamWriteValue: "Note: this API cannot be used with managed
+ * memory".
+ */
+static void managed_words(void)
+{
+    CUstream stream;
+    CUdeviceptr word;
+
+    use_device(0);
+    OK(cuMemAllocManaged(&word, 64, CU_MEM_ATTACH_GLOBAL));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    IS(cuStreamWaitValue64(stream, word, 0, CU_STREAM_WAIT_VALUE_GEQ), CUDA_ERROR_INVALID_VALUE);
+    IS(cuStreamWriteValue64(stream, word, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(cuStreamWaitValue32(stream, word, 0, CU_STREAM_WAIT_VALUE_GEQ), CUDA_ERROR_INVALID_VALUE);
+    IS(cuStreamWriteValue32(stream, word, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamSynchronize(stream));
+}
+
 /* Work of a stream before a written value is visible when the value is seen. */
 static void order_behind_data(void)
 {
@@ -236,6 +255,7 @@ static void test_stream_values(void **state)
     (void)state;
     expect_ok(wait_conditions, NO_ENV);
     expect_ok(wait_conditions, ENV("CUDA_EMU_SYNC=1"));
+    expect_ok(managed_words, NO_ENV);
     expect_ok(order_behind_data, ENV("CUDA_EMU_DELAY=2000", "CUDA_EMU_SEED=3"));
 }
 

@@ -109,6 +109,30 @@ static void pool_access(void)
     IS(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
+/*
+ * cuMemFreeAsync: "the allocation must not be accessed after stream execution reaches the free". A
+ * value that another stream writes later meets no memory.
+ */
+static void write_after_free(void)
+{
+    CUstream owner, late;
+    CUdeviceptr gate, p;
+
+    use_device(0);
+    OK(cuStreamCreate(&owner, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&late, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&gate, 64));
+    OK(cuMemsetD32(gate, 0, 16));
+    OK(cuCtxSynchronize());
+    OK(cuMemAllocAsync(&p, 4096, owner));
+    OK(cuStreamSynchronize(owner));
+    OK(cuStreamWaitValue64(late, gate, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuStreamWriteValue64(late, p, 5, 0));
+    OK(cuMemFreeAsync(p, owner));
+    OK(cuStreamWriteValue64(owner, gate, 1, 0));
+    IS(cuStreamSynchronize(late), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 static void test_pools(void **state)
 {
     static const char *const texts[] = {"cuMemAllocAsync", NULL};
@@ -117,6 +141,7 @@ static void test_pools(void **state)
     expect_ok(stream_ordered, NO_ENV);
     expect_ok(stream_ordered, ENV("CUDA_EMU_DELAY=3000"));
     expect_ok(pool_is_not_ipc, NO_ENV);
+    expect_ok_saying(write_after_free, NO_ENV, "write value: 0x");
     expect_ok(own_pool, NO_ENV);
     expect_ok(pool_access, ENV("CUDA_EMU_DEVICES=2"));
     expect_fault(read_pool_memory, NO_ENV, texts);
@@ -202,9 +227,39 @@ static void retain_handle(void)
     IS(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)plain), CUDA_ERROR_INVALID_VALUE);
 }
 
+/*
+ * Virtual Memory Management, cuMemUnmap: accesses that are outstanding are the caller's fault. A
+ * stream that waits for a word in the range then meets an illegal address, as its kernels would.
+ */
+static void unmap_waited_for(void)
+{
+    CUmemAllocationProp property = on_device(0);
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr p;
+    CUstream stream;
+    size_t grain;
+
+    use_device(0);
+    OK(cuMemGetAllocationGranularity(&grain, &property, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    OK(cuMemCreate(&handle, grain, &property, 0));
+    OK(cuMemAddressReserve(&p, grain, 0, 0, 0));
+    OK(cuMemMap(p, grain, 0, handle, 0));
+    allow(p, grain, 0);
+    OK(cuMemsetD32(p, 0, 16));
+    OK(cuCtxSynchronize());
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamWaitValue64(stream, p, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    usleep(20000);
+    OK(cuMemUnmap(p, grain));
+    IS(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    IS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS); /* sticky */
+}
+
 static void test_virtual_memory(void **state)
 {
     (void)state;
+    expect_ok_saying(unmap_waited_for, NO_ENV, "wait value: 0x");
+    expect_ok_saying(unmap_waited_for, ENV("CUDA_EMU_SYNC=1"), "error 700");
     expect_ok(map_memory, NO_ENV);
     expect_ok(retain_handle, NO_ENV);
 }
