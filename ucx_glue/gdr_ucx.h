@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GDR_UCX_ABI       1
+#define GDR_UCX_ABI       2
 #define GDR_UCX_OPEN_NAME "gdr_ucx_open"
 
 /* UCX that can serve: this version or a newer one. */
@@ -30,9 +30,11 @@ typedef struct gdr_ucx_counters {
 } gdr_ucx_counters_t;
 
 /* UCX looks at the calling thread's current CUDA context, which an application's threads need not
- * have: always to map a peer's window, before 1.20 for everything. From the device room. */
+ * have: always to map a peer's window, before 1.20 for everything. Host memory it registers in that
+ * context, and loses with it: alloc_host() makes the one of home() current. From the device room. */
 typedef struct gdr_ucx_device {
     uint64_t (*owner)(uint64_t address); /* gdr_device_owner */
+    uint64_t (*home)(void);              /* gdr_device_home */
     bool (*enter)(uint64_t context);     /* gdr_device_enter */
     void (*leave)(void);                 /* gdr_device_leave */
 } gdr_ucx_device_t;

@@ -126,10 +126,13 @@ gdr_status_t gdr_ucx_alloc_host(gdr_net_t *net, size_t bytes, void **address, gd
     };
     gdr_net_mem_t *mem = mem_new(net);
     gdr_status_t status;
+    bool entered;
 
     if (mem == NULL)
         return GDR_ERR_NO_MEMORY;
+    entered = gdr_ucx_enter(net, net->params.device != NULL ? net->params.device->home() : 0);
     status = map_region(mem, &params);
+    gdr_ucx_leave(net, entered);
     if (status != GDR_OK) {
         free(mem);
         return status;

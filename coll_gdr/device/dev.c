@@ -1,6 +1,14 @@
 #include "device/dev.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+
+static _Atomic uint64_t home;
+
+uint64_t gdr_device_home(void)
+{
+    return atomic_load(&home);
+}
 
 bool gdr_dev_alive(const gdr_dev_t *dev)
 {
@@ -66,16 +74,34 @@ static void dev_free(gdr_dev_t *dev, uint64_t address)
     gdr_driver_leave(&scope);
 }
 
-/* *owned: false where somebody, UCX as a rule, has registered the same memory before. */
+/* Whether the context that registered the memory lives as long as a device: a primary one. */
+static bool registration_lasts(const void *address)
+{
+    gdr_mem_info_t info;
+
+    gdr_device_classify(address, &info);
+    return info.ordinal >= 0 && gdr_device_is_primary(info.ordinal, info.context);
+}
+
+/* *owned: false where somebody, UCX as a rule, has registered the same memory before. In a context
+ * of the application that would end with the context, under the feet of everybody else. */
 static gdr_status_t register_host(gdr_dev_t *dev, void *address, size_t bytes, bool *owned)
 {
     unsigned int flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
     CUresult result = gdr_driver()->cuMemHostRegister(address, bytes, flags);
 
     *owned = result == CUDA_SUCCESS;
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+    if (result == CUDA_SUCCESS)
         return GDR_OK;
-    return gdr_driver_failed(dev->log, "cuMemHostRegister", result);
+    if (result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+        return gdr_driver_failed(dev->log, "cuMemHostRegister", result);
+    if (registration_lasts(address))
+        return GDR_OK;
+    gdr_error(dev->log,
+              "%zu bytes of host memory are registered already, in a context that is not the "
+              "primary one of a device",
+              bytes);
+    return GDR_ERR_DEVICE;
 }
 
 static gdr_status_t map_host_here(gdr_dev_t *dev, void *address, size_t bytes,
@@ -162,6 +188,9 @@ static void release_objects(gdr_dev_t *dev)
 
 static void dev_close(gdr_dev_t *dev)
 {
+    uint64_t mine = (uint64_t)(uintptr_t)dev->context;
+
+    atomic_compare_exchange_strong(&home, &mine, 0);
     while (dev->mappings != NULL)
         dev_unmap_host(dev, dev->mappings->address);
     if (gdr_dev_alive(dev)) {
@@ -346,6 +375,7 @@ gdr_status_t gdr_device_open(const gdr_device_params_t *params, int ordinal,
         return status;
     }
     say_what_it_is(dev);
+    atomic_store(&home, (uint64_t)(uintptr_t)dev->context);
     *ops = &dev_ops;
     *out = dev;
     return GDR_OK;

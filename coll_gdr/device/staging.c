@@ -82,6 +82,24 @@ static gdr_status_t retain(const gdr_log_t *log, int ordinal, CUdevice *device, 
     return GDR_CU_CALL(log, cuDevicePrimaryCtxRetain, (context, *device));
 }
 
+/* Without the number of its context the memory could not be told from that of a context that is
+ * gone, so it is no use. */
+static gdr_status_t alloc_here(const gdr_log_t *log, CUdevice device, CUcontext context,
+                               size_t bytes, void **memory, uint64_t *id)
+{
+    gdr_status_t status;
+
+    status = GDR_CU_CALL(log, cuMemHostAlloc, (memory, bytes, CU_MEMHOSTALLOC_PORTABLE));
+    if (status != GDR_OK)
+        return status;
+    *id = gdr_driver_primary_id(device, context);
+    if (*id != 0)
+        return GDR_OK;
+    gdr_error(log, "no number of the context that owns %zu bytes of pinned memory", bytes);
+    gdr_driver()->cuMemFreeHost(*memory);
+    return GDR_ERR_DEVICE;
+}
+
 gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t bytes, void **host,
                                      uint64_t *context_id)
 {
@@ -89,6 +107,7 @@ gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t b
     CUcontext context;
     CUdevice device;
     void *memory = NULL;
+    uint64_t id = 0;
     gdr_status_t status = gdr_device_load(log);
 
     if (status != GDR_OK)
@@ -99,11 +118,11 @@ gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t b
     status = gdr_driver_enter(log, context, &scope);
     if (status != GDR_OK)
         goto release;
-    status = GDR_CU_CALL(log, cuMemHostAlloc, (&memory, bytes, CU_MEMHOSTALLOC_PORTABLE));
+    status = alloc_here(log, device, context, bytes, &memory, &id);
     gdr_driver_leave(&scope);
     if (status == GDR_OK) {
         *host = memory;
-        *context_id = gdr_driver_primary_id(device, context);
+        *context_id = id;
         return GDR_OK; /* the reference is kept until gdr_device_pinned_free() */
     }
 release:

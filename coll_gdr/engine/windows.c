@@ -19,6 +19,8 @@ static gdr_status_t page_open(gdr_engine_t *engine)
                                          &address, &engine->page_mem);
     if (status == GDR_OK)
         engine->page = address;
+    else
+        engine->net_status = status;
     return status;
 }
 
@@ -29,8 +31,6 @@ gdr_status_t gdr_net_get(gdr_engine_t *engine)
     if (engine->net_status != GDR_INPROGRESS)
         return engine->net_status;
     engine->net_status = ports->open_net(ports->ctx, &engine->net_ops, &engine->net);
-    if (engine->net_status == GDR_OK)
-        engine->net_status = page_open(engine);
     return engine->net_status;
 }
 
@@ -71,6 +71,19 @@ void gdr_devices_check(gdr_engine_t *engine)
     }
 }
 
+/* The page comes after the first device: the network registers it in that device's context. */
+static gdr_status_t page_map(gdr_engine_t *engine, gdr_device_t *device)
+{
+    gdr_status_t status = engine->page == NULL ? page_open(engine) : GDR_OK;
+
+    if (status != GDR_OK)
+        return status;
+    return device->ops->map_host(device->dev, engine->page,
+                                 engine->nctl_lanes * engine->config.plan.ctl_bytes +
+                                     GDR_STREAM_AREA_BYTES,
+                                 &device->page_address);
+}
+
 static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t *device)
 {
     gdr_status_t status = engine->ports.open_dev(engine->ports.ctx, ordinal, &device->ops,
@@ -82,10 +95,7 @@ static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t 
     device->ordinal = ordinal;
     device->generation = device->ops->generation(device->dev);
     device->ops->caps(device->dev, &device->caps);
-    status = device->ops->map_host(device->dev, engine->page,
-                                   engine->nctl_lanes * engine->config.plan.ctl_bytes +
-                                       GDR_STREAM_AREA_BYTES,
-                                   &device->page_address);
+    status = page_map(engine, device);
     if (status != GDR_OK)
         device->ops->close(device->dev);
     return status;

@@ -370,6 +370,37 @@ static void reaches_another_device(void **state)
     ops->close(other);
 }
 
+typedef CUresult (*create_t)(CUcontext *, unsigned int, CUdevice);
+typedef CUresult (*destroy_t)(CUcontext);
+
+/* It would end with that context, while gdr's streams write there. */
+static void refuses_a_registration_of_another_context(void **state)
+{
+    fixture_t *f = *state;
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *page = aligned_alloc(4096, 4096);
+    uint64_t address = 0;
+    CUcontext foreign;
+    create_t create;
+    destroy_t destroy;
+
+    assert_non_null(library);
+    *(void **)&create = dlsym(library, "cuCtxCreate_v2");
+    *(void **)&destroy = dlsym(library, "cuCtxDestroy_v2");
+    assert_true(create != NULL && destroy != NULL && page != NULL);
+    assert_int_equal(create(&foreign, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(
+        gdr_driver()->cuMemHostRegister(page, 4096, CU_MEMHOSTREGISTER_PORTABLE),
+        CUDA_SUCCESS);
+    assert_int_equal(f->ops->map_host(f->dev, page, 4096, &address), GDR_ERR_DEVICE);
+    assert_int_equal(address, 0);
+    assert_int_equal(destroy(foreign), CUDA_SUCCESS);
+    assert_int_equal(f->ops->map_host(f->dev, page, 4096, &address), GDR_OK);
+    f->ops->unmap_host(f->dev, page);
+    free(page);
+    dlclose(library);
+}
+
 typedef CUresult (*reset_t)(CUdevice);
 
 /* After a reset everything old is dropped, without one call on it, and a new device works. */
@@ -423,6 +454,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(follows_the_null_stream, setup, teardown),
         cmocka_unit_test_setup_teardown(names_a_capture, setup, teardown),
         cmocka_unit_test_setup_teardown(reaches_another_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_a_registration_of_another_context, setup, teardown),
         cmocka_unit_test_setup_teardown(survives_a_reset, setup, teardown),
         cmocka_unit_test(refuses_a_device_that_is_not_there),
     };

@@ -84,7 +84,8 @@ static void open_device(rig_t *rig)
 
 static void open_net(rig_t *rig)
 {
-    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_enter, gdr_device_leave};
+    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_home, gdr_device_enter,
+                                            gdr_device_leave};
     gdr_ucx_params_t params = {.abi = GDR_UCX_ABI,
                                .device = rig->options->host ? NULL : &device,
                                .host_windows = rig->options->host,
@@ -105,19 +106,44 @@ static void open_net(rig_t *rig)
     rig->page = page;
 }
 
+static void map_page(rig_t *rig)
+{
+    gdr_status_t status = rig->dev_ops->map_host(rig->dev, (void *)(uintptr_t)rig->page, PAGE_BYTES,
+                                                 &rig->page_on_device);
+
+    NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
+}
+
+static void *driver_function(rig_t *rig, const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *function;
+
+    NEED(rig, driver != NULL, "%s", dlerror());
+    function = dlsym(driver, name);
+    NEED(rig, function != NULL, "%s", dlerror());
+    dlclose(driver);
+    return function;
+}
+
+/* While a context of the application is current, which is gone before anything is used. */
+static void open_net_and_page(rig_t *rig)
+{
+    CUresult (*create)(CUcontext *, unsigned int, CUdevice), (*destroy)(CUcontext);
+    CUcontext foreign;
+
+    *(void **)&create = driver_function(rig, "cuCtxCreate_v2");
+    *(void **)&destroy = driver_function(rig, "cuCtxDestroy_v2");
+    NEED(rig, create(&foreign, 0, 0) == CUDA_SUCCESS, "a context of the application");
+    open_net(rig);
+    map_page(rig);
+    NEED(rig, destroy(foreign) == CUDA_SUCCESS, "a context of the application");
+}
+
 static void open_window(rig_t *rig)
 {
     gdr_status_t status;
 
-    if (rig->options->host) {
-        rig->window = (uint64_t)(uintptr_t)aligned_alloc(4096, WINDOW);
-        memset((void *)(uintptr_t)rig->window, 0, WINDOW);
-    } else {
-        open_device(rig);
-        status = rig->dev_ops->map_host(rig->dev, (void *)(uintptr_t)rig->page, PAGE_BYTES,
-                                        &rig->page_on_device);
-        NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
-    }
     status = rig->ops->register_device(rig->net, rig->window, WINDOW, &rig->window_mem);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
 }
@@ -127,7 +153,14 @@ bool rig_open(rig_t *rig)
     rig->log = (gdr_log_t){rig->options->verbose, emit, rig};
     if (!rig->options->host && gdr_device_load(&rig->log) != GDR_OK)
         return false;
-    open_net(rig);
+    if (rig->options->host) {
+        rig->window = (uint64_t)(uintptr_t)aligned_alloc(4096, WINDOW);
+        memset((void *)(uintptr_t)rig->window, 0, WINDOW);
+        open_net(rig);
+    } else {
+        open_device(rig);
+        open_net_and_page(rig);
+    }
     open_window(rig);
     return true;
 }
@@ -211,18 +244,16 @@ static void close_device(rig_t *rig)
 void rig_reset_device(rig_t *rig)
 {
     CUresult (*reset)(CUdevice);
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
-    NEED(rig, driver != NULL, "%s", dlerror());
-    *(void **)&reset = dlsym(driver, "cuDevicePrimaryCtxReset_v2");
-    NEED(rig, reset != NULL, "%s", dlerror());
+    *(void **)&reset = driver_function(rig, "cuDevicePrimaryCtxReset_v2");
     NEED(rig, reset(rig->rank % gdr_device_count()) == CUDA_SUCCESS, "reset");
-    dlclose(driver);
     NEED(rig, rig->dev_ops->generation(rig->dev) == 0, "the old generation lives on");
     rig->ops->release(rig->peer_window);
     rig->ops->deregister(rig->net, rig->window_mem);
     close_device(rig);
     rig->dev_ops->close(rig->dev);
+    open_device(rig);
+    map_page(rig);
     open_window(rig);
     rig_barrier(rig);
     rig->peer_window = swap_keys(rig, rig->window_mem);

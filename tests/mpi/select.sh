@@ -35,6 +35,9 @@ run "a rank whose kernels do not load: staged" 30 "$emu" mpirun -np 2 --mca coll
     "$work/only_rank_1" "$path" staged
 run "the same, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$work/only_rank_1" "$path" -i \
     staged
+only_rank_1 "CUDA_EMU_FAIL=cuCtxGetId:*"
+run "a rank whose contexts have no number: staged" 30 "$emu" mpirun -np 2 --mca coll gdr \
+    "$work/only_rank_1" "$path" staged
 says "staging is said, once" 30 "copied through host memory (said once)" "$emu" mpirun -np 2 \
     --mca coll gdr "$programs/cases" long_double
 prints "staging=allow is silent" 30 "4 checks, 0 failed" "$emu" mpirun -np 2 --mca coll gdr \
