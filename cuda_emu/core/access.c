@@ -80,6 +80,28 @@ void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, 
     return at;
 }
 
+static bool reaches_both(const struct emu_ctx *ctx, const struct emu_alloc *to,
+                         const struct emu_alloc *from)
+{
+    return ctx != NULL && reaches(to, ctx, true) && reaches(from, ctx, false);
+}
+
+/* Peer access that one side has enabled is enough, whichever of them it is. */
+bool emu_access_direct(uintptr_t dst, uintptr_t src, const struct emu_ctx *ctx)
+{
+    const struct emu_alloc *to, *from;
+    bool direct;
+
+    emu_lock();
+    to = emu_space_find(dst);
+    from = emu_space_find(src);
+    direct = to == NULL || from == NULL || to->device == from->device ||
+             reaches_both(ctx, to, from) || reaches_both(to->ctx, to, from) ||
+             reaches_both(from->ctx, to, from);
+    emu_unlock();
+    return direct;
+}
+
 CUmemAccess_flags emu_access_flags(unsigned access, unsigned readonly, int device)
 {
     unsigned bit = 1U << device;

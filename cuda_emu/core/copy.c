@@ -13,19 +13,29 @@ struct copy_op {
     void *staged; /* owned: the source's bytes at the time of the call */
 };
 
-static void count_copy(enum emu_kind dst, enum emu_kind src, size_t bytes)
+/* Between cards without peer access the bytes go down to the host and up again. */
+static void count_device_copy(const struct copy_op *c, const struct emu_ctx *ctx)
+{
+    if (emu_access_direct(c->dst, c->src, ctx)) {
+        emu_count(EMU_COUNT_DTOD, c->bytes);
+    } else {
+        emu_count(EMU_COUNT_DTOH, c->bytes);
+        emu_count(EMU_COUNT_HTOD, c->bytes);
+    }
+}
+
+static void count_copy(const struct copy_op *c, enum emu_kind dst, enum emu_kind src,
+                       const struct emu_ctx *ctx)
 {
     bool to = emu_kind_is_device(dst), from = emu_kind_is_device(src);
 
     emu_count(EMU_COUNT_COPIES, 1);
     if (dst == EMU_MANAGED || src == EMU_MANAGED)
-        emu_count(EMU_COUNT_MANAGED, bytes);
+        emu_count(EMU_COUNT_MANAGED, c->bytes);
+    else if (to && from)
+        count_device_copy(c, ctx);
     else
-        emu_count(to && from ? EMU_COUNT_DTOD
-                  : to       ? EMU_COUNT_HTOD
-                  : from     ? EMU_COUNT_DTOH
-                             : EMU_COUNT_HTOH,
-                  bytes);
+        emu_count(to ? EMU_COUNT_HTOD : from ? EMU_COUNT_DTOH : EMU_COUNT_HTOH, c->bytes);
 }
 
 /* With delays, the end of a copy comes later than its beginning, as a reader may see on a card. */
@@ -59,7 +69,7 @@ static CUresult run_copy(struct emu_op *op, struct emu_stream *stream)
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     move_bytes(dst, src, c->bytes, stream);
-    count_copy(to, from, c->bytes);
+    count_copy(c, to, from, stream->ctx);
     return CUDA_SUCCESS;
 }
 

@@ -213,6 +213,8 @@ void *emu_access(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, 
 /* The same under emu_lock: until it is released the memory stays where it is. */
 void *emu_access_locked(uintptr_t address, size_t bytes, const struct emu_ctx *viewer, bool write,
                         enum emu_kind *kind);
+/* Can a copy for `ctx` go from card to card? If not, the driver stages it through the host. */
+bool emu_access_direct(uintptr_t dst, uintptr_t src, const struct emu_ctx *ctx);
 bool emu_kind_is_device(enum emu_kind kind);
 /* What the bits of a mapping or a pool say about one device. */
 CUmemAccess_flags emu_access_flags(unsigned access, unsigned readonly, int device);

@@ -11,7 +11,11 @@
 
 #define CUDA_EMU_COUNTERS_ABI 1
 
-/* Since the process began. Bytes are counted when an operation runs, not when it is enqueued. */
+/*
+ * Since the process began. Bytes are counted when an operation runs, not when it is enqueued. A
+ * copy between devices without peer access is staged through the host by the driver: it counts
+ * twice, as device to host and as host to device.
+ */
 struct cuda_emu_counters {
     uint64_t htod_bytes;        /* host memory to device memory */
     uint64_t dtoh_bytes;        /* device memory to host memory */

@@ -79,9 +79,38 @@ static void counts(void)
     IS(c.managed_bytes, 8);
 }
 
+/*
+ * Programming Guide, "Peer-to-Peer Memory Copy": only where peer access is enabled does a copy
+ * between devices "no longer need to be staged through the host".
+ */
+static void count_staged(void)
+{
+    CUcontext first = use_device(0), second = use_device(1);
+    CUdeviceptr near, far;
+    struct cuda_emu_counters c;
+
+    OK(cuMemAlloc(&far, 1000));
+    OK(cuCtxSetCurrent(first));
+    OK(cuMemAlloc(&near, 1000));
+    OK(cuMemcpyPeer(near, first, far, second, 1000));
+    OK(cuMemcpyDtoD(far, near, 10));
+    OK(cuCtxSynchronize());
+    c = counters();
+    IS(c.dtoh_bytes, 1010);
+    IS(c.htod_bytes, 1010);
+    IS(c.dtod_bytes, 0);
+    OK(cuCtxEnablePeerAccess(second, 0));
+    OK(cuMemcpyPeer(near, first, far, second, 1000));
+    OK(cuMemcpyPeer(far, second, near, first, 1000));
+    c = counters();
+    IS(c.dtod_bytes, 2000);
+    IS(c.dtoh_bytes, 1010);
+}
+
 static void test_counters(void **state)
 {
     (void)state;
+    expect_ok(count_staged, ENV("CUDA_EMU_DEVICES=2"));
     expect_ok(counts, NO_ENV);
     expect_ok(counts, ENV("CUDA_EMU_SYNC=1"));
 }
