@@ -118,6 +118,7 @@ static const gdr_net_ops_t net_ops = {
     .flush = gdr_ucx_flush,
     .peer_status = gdr_ucx_peer_status,
     .close = net_close,
+    .keeps_mappings = true, /* cuda_ipc's, as long as the process lives */
 };
 
 static gdr_status_t create_worker(gdr_net_t *net)

@@ -11,6 +11,7 @@
 
 #include "base/gdr_status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,6 +79,10 @@ typedef struct gdr_net_ops {
     /* GDR_OK, or the error that the transport reported for this peer; later ops fail with it. */
     gdr_status_t (*peer_status)(const gdr_net_peer_t *peer);
     void (*close)(gdr_net_t *net);
+
+    /* What the transport has mapped of peers' windows outlives the context that it was mapped in:
+     * after a device reset a process that was connected must put nothing any more. */
+    bool keeps_mappings;
 } gdr_net_ops_t;
 
 #endif

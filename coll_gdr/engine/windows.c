@@ -54,9 +54,8 @@ static bool connected(const gdr_engine_t *engine)
 }
 
 /*
- * What the transport has mapped of peers' windows went with the context, and it is not told: UCX
- * keeps such mappings for as long as the process lives, and a put would go to whatever the
- * application has at that address by now.
+ * What the transport has mapped of peers' windows went with the context, and it is not told: where
+ * it keeps such mappings a put would go to whatever the application has at that address by now.
  */
 void gdr_devices_check(gdr_engine_t *engine)
 {
@@ -66,7 +65,7 @@ void gdr_devices_check(gdr_engine_t *engine)
         if (device->generation == 0 || gdr_device_alive(device))
             continue;
         device->generation = 0;
-        if (engine->unfit == NULL && connected(engine))
+        if (engine->unfit == NULL && connected(engine) && engine->net_ops->keeps_mappings)
             engine->unfit = "a device was reset after it had been connected to others";
     }
 }

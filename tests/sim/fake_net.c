@@ -457,6 +457,7 @@ static const gdr_net_ops_t net_ops = {
     .peer_status = peer_status,
     .close = net_close,
 };
+static gdr_net_ops_t net_ops_keeping;
 
 gdr_status_t sim_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net)
 {
@@ -468,6 +469,8 @@ gdr_status_t sim_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net)
     (*net)->proc = proc;
     proc->net = *net;
     proc->world->net_live++;
-    *ops = &net_ops;
+    net_ops_keeping = net_ops;
+    net_ops_keeping.keeps_mappings = true;
+    *ops = proc->world->options.keeps_mappings ? &net_ops_keeping : &net_ops;
     return GDR_OK;
 }

@@ -26,6 +26,7 @@ typedef struct sim_options {
     uint64_t seed;
     uint64_t net_delay, dev_delay, ctl_delay; /* up to, in virtual nanoseconds */
     bool stream_words, flush_rdma;
+    bool keeps_mappings; /* of the network: as UCX */
     bool overtake;     /* break the network: a word may come before its data */
     bool reenter;      /* ports call progress, which must do nothing */
     int log_level;

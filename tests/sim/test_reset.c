@@ -1,8 +1,8 @@
 /*
  * cudaDeviceReset between calls: on all ranks, on one, on some at different times, with calls of
- * the others already running in the old lanes. A process that was connected puts nothing any more
- * (its transport may hold mappings that went with the context): all members decline from that call
- * on. Nothing of the old context is touched (the fake device would tell).
+ * the others already running in the old lanes. Lanes are made anew; or, where the transport keeps
+ * mappings that went with the context, a process that was connected puts nothing any more, and all
+ * members decline from that call on. Nothing of the old context is touched: the fake device tells.
  */
 #include "tests/sim/harness.h"
 
@@ -10,16 +10,19 @@ enum { ROUNDS = 6 };
 
 /* resets(round, rank): whether the rank resets its device before that round. Until round 0 there
  * is no device, and a process alone is connected to nobody. */
-static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), int nprocs,
-                       uint64_t seed, const char *what)
+static void run_either(bool (*resets)(uint64_t seed, int round, int rank), int nprocs,
+                       uint64_t seed, bool keeps, const char *what)
 {
     sim_expect_t expect = SIM_EXPECT_OK;
     int p, k;
     const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
     sim_options_t options = sim_options(nprocs, seed);
-    sim_case_t c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
-    int team = sim_script_team(c.script);
+    sim_case_t c;
+    int team;
 
+    options.keeps_mappings = keeps;
+    c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
+    team = sim_script_team(c.script);
     sim_start(c.world);
     sim_script_all(c.script, SIM_CREATE, team);
     for (k = 0; k < 2 * ROUNDS; k++)
@@ -32,10 +35,10 @@ static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), int n
             if (!resets(seed, k, p))
                 continue;
             sim_script_do(c.script, p, SIM_RESET, 0);
-            if (k > 0 && nprocs > 1)
+            if (k > 0 && nprocs > 1 && keeps)
                 expect = SIM_EXPECT_DECLINED;
         }
-        c.script->calls[2 * k].expect = c.script->calls[2 * k + 1].expect = expect;
+        c.script->calls[2 * (size_t)k].expect = c.script->calls[2 * (size_t)k + 1].expect = expect;
         sim_script_all(c.script, SIM_POST, 2 * k);
         if (mode->blocking)
             sim_script_all(c.script, SIM_WAIT, 2 * k);
@@ -46,6 +49,13 @@ static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), int n
     }
     sim_script_all(c.script, SIM_FREE, team);
     assert_true(sim_case_end(&c, what));
+}
+
+static void run_resets(bool (*resets)(uint64_t seed, int round, int rank), int nprocs,
+                       uint64_t seed, const char *what)
+{
+    run_either(resets, nprocs, seed, false, what);
+    run_either(resets, nprocs, seed, true, what);
 }
 
 static bool all_reset(uint64_t seed, int round, int rank)
@@ -111,9 +121,11 @@ static void test_other_teams(void **state)
     for (seed = 0; seed < 12; seed++) {
         sim_options_t options = sim_options(3, seed);
         const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
-        sim_case_t c = sim_case(&options, "twoshot", mode);
+        sim_case_t c;
         int teams[3], k;
 
+        options.keeps_mappings = true;
+        c = sim_case(&options, "twoshot", mode);
         sim_start(c.world);
         for (k = 0; k < 3; k++)
             teams[k] = sim_script_team(c.script);
