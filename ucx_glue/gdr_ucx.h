@@ -37,6 +37,8 @@ typedef struct gdr_ucx_device {
     uint64_t (*home)(void);              /* gdr_device_home */
     bool (*enter)(uint64_t context);     /* gdr_device_enter */
     void (*leave)(void);                 /* gdr_device_leave */
+    int (*quiet)(void);                  /* gdr_device_quiet: around everything that enters UCX */
+    void (*loud)(int mode);              /* gdr_device_loud */
 } gdr_ucx_device_t;
 
 typedef struct gdr_ucx_params {

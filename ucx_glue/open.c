@@ -1,7 +1,6 @@
 #include "ucx_glue/ucx.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t status)
@@ -36,7 +35,7 @@ void gdr_ucx_leave(const gdr_net_t *net, bool entered)
         net->params.device->leave();
 }
 
-static gdr_status_t check_version(const gdr_ucx_params_t *params, const gdr_log_t *log)
+gdr_status_t gdr_ucx_check_version(const gdr_ucx_params_t *params, const gdr_log_t *log)
 {
     unsigned major, minor, release;
 
@@ -55,17 +54,6 @@ static gdr_status_t check_version(const gdr_ucx_params_t *params, const gdr_log_
     return GDR_ERR_VERSION;
 }
 
-static gdr_status_t net_address(gdr_net_t *net, void *buffer, size_t *bytes)
-{
-    size_t capacity = *bytes;
-
-    *bytes = net->address_bytes;
-    if (capacity < net->address_bytes)
-        return GDR_ERR_INVALID;
-    memcpy(buffer, net->address, net->address_bytes);
-    return GDR_OK;
-}
-
 static double seconds(void)
 {
     struct timespec now;
@@ -75,7 +63,7 @@ static double seconds(void)
 }
 
 /* Endpoints that peers keep from closing go away with the worker. */
-static void net_close(gdr_net_t *net)
+void gdr_ucx_close(gdr_net_t *net)
 {
     double end = seconds() + 1.0;
     bool entered = gdr_ucx_enter_if_old(net);
@@ -101,25 +89,6 @@ static void net_close(gdr_net_t *net)
     }
     free(net);
 }
-
-static const gdr_net_ops_t net_ops = {
-    .progress = gdr_ucx_progress,
-    .register_device = gdr_ucx_register_device,
-    .alloc_host = gdr_ucx_alloc_host,
-    .deregister = gdr_ucx_deregister,
-    .address = net_address,
-    .pack = gdr_ucx_pack,
-    .connect = gdr_ucx_connect,
-    .disconnect = gdr_ucx_disconnect,
-    .import = gdr_ucx_import,
-    .release = gdr_ucx_release,
-    .map = gdr_ucx_map,
-    .put = gdr_ucx_put,
-    .flush = gdr_ucx_flush,
-    .peer_status = gdr_ucx_peer_status,
-    .close = net_close,
-    .keeps_mappings = true, /* cuda_ipc's, as long as the process lives */
-};
 
 static gdr_status_t create_worker(gdr_net_t *net)
 {
@@ -160,17 +129,11 @@ static gdr_status_t start(gdr_net_t *net)
     return status;
 }
 
-__attribute__((visibility("default"))) gdr_status_t gdr_ucx_open(const gdr_ucx_params_t *params,
-                                                                 const gdr_log_t *log,
-                                                                 const gdr_net_ops_t **ops,
-                                                                 gdr_net_t **out)
+gdr_status_t gdr_ucx_start(const gdr_ucx_params_t *params, const gdr_log_t *log, gdr_net_t **out)
 {
-    gdr_status_t status = check_version(params, log);
-    gdr_net_t *net;
+    gdr_status_t status;
+    gdr_net_t *net = calloc(1, sizeof(*net));
 
-    if (status != GDR_OK)
-        return status;
-    net = calloc(1, sizeof(*net));
     if (net == NULL) {
         gdr_error(log, "no memory for the network");
         return GDR_ERR_NO_MEMORY;
@@ -184,7 +147,6 @@ __attribute__((visibility("default"))) gdr_status_t gdr_ucx_open(const gdr_ucx_p
         return status;
     }
     gdr_info(log, "UCX %s: worker address %zu bytes", ucp_get_version_string(), net->address_bytes);
-    *ops = &net_ops;
     *out = net;
     return GDR_OK;
 }

@@ -104,6 +104,11 @@ bool gdr_ucx_enter(const gdr_net_t *net, uint64_t owner);
 bool gdr_ucx_enter_if_old(const gdr_net_t *net);
 void gdr_ucx_leave(const gdr_net_t *net, bool entered);
 
+/* open.c */
+gdr_status_t gdr_ucx_check_version(const gdr_ucx_params_t *params, const gdr_log_t *log);
+gdr_status_t gdr_ucx_start(const gdr_ucx_params_t *params, const gdr_log_t *log, gdr_net_t **net);
+void gdr_ucx_close(gdr_net_t *net);
+
 /* Logs what UCX answered to `what` as an error; the status for the caller. */
 gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t status);
 

@@ -75,3 +75,18 @@ void gdr_device_leave(void)
 
     gdr_driver_bound()->cuCtxPopCurrent(&popped);
 }
+
+int gdr_device_quiet(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+    gdr_driver_capture_mode(&mode);
+    return (int)mode;
+}
+
+void gdr_device_loud(int mode)
+{
+    CUstreamCaptureMode old = (CUstreamCaptureMode)mode;
+
+    gdr_driver_capture_mode(&old);
+}

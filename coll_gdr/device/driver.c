@@ -185,7 +185,7 @@ void gdr_driver_capture_mode(CUstreamCaptureMode *mode)
 {
     const gdr_driver_t *cu = gdr_driver();
 
-    if (cu->cuThreadExchangeStreamCaptureMode != NULL &&
+    if (cu != NULL && cu->cuThreadExchangeStreamCaptureMode != NULL &&
         cu->cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS)
         return;
     *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;

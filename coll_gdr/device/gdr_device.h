@@ -68,6 +68,10 @@ static inline bool gdr_device_is_device(const gdr_mem_info_t *info)
 uint64_t gdr_device_owner(uint64_t address);
 bool gdr_device_enter(uint64_t context);
 void gdr_device_leave(void);
+/* A bracket around calls into such a library: what it does to the driver leaves graph captures of this
+ * and other threads alone. quiet() returns what loud() wants, on the same thread; they nest. */
+int gdr_device_quiet(void);
+void gdr_device_loud(int mode);
 /* The primary context of the device that was opened last, 0 if that is closed: for what must outlive
  * every context of the application. */
 uint64_t gdr_device_home(void);

@@ -14,7 +14,7 @@
 
 static const char help[] =
     "usage: glue_pair [--host] [--no-peer-errors] [--rounds N] [--verbose LEVEL] [CASE...]\n"
-    "  cases: device-flags host-flags many refused map bad-input reset peer-dies (default: all)\n"
+    "  cases: device-flags host-flags many refused map bad-input capture reset peer-dies (default: all)\n"
     "  --host: windows in host memory, no CUDA\n"
     "  the library is GDR_UCX_SO, else .libs/gdr_ucx.so\n";
 
@@ -274,6 +274,31 @@ static void bad_input(rig_t *rig)
     rig->log.level = level;
 }
 
+/* Every entry that a call needs once its communicator is wired, and a window more. */
+static void work_in_capture(rig_t *rig)
+{
+    gdr_net_word_t word = {rig->peer_window, AT_FLAGS + 16384, rig->window_mem, AT_WORDS + 16384};
+    gdr_net_mem_t *mem = NULL;
+    gdr_net_op_t op;
+
+    NEED(rig, rig->ops->register_device(rig->net, rig->window, MIB, &mem) == GDR_OK, "a window");
+    post(rig, 65536, &word, &op);
+    rig_finish(rig, &op);
+    send_credit(rig, next_value++);
+    rig->ops->flush(rig->peer, &op);
+    rig_finish(rig, &op);
+    rig->ops->deregister(rig->net, mem);
+}
+
+static void capture(rig_t *rig)
+{
+    if (rig->options->host)
+        return;
+    rig_barrier(rig);
+    rig_capture(rig, work_in_capture);
+    rig_barrier(rig);
+}
+
 /* The application resets the device: everything old is dropped, the connection stays. */
 static void reset(rig_t *rig)
 {
@@ -360,6 +385,7 @@ static const struct {
     {"refused", refused},
     {"map", map},
     {"bad-input", bad_input},
+    {"capture", capture},
     {"reset", reset},
     {"peer-dies", peer_dies},
 };

@@ -85,7 +85,7 @@ static void open_device(rig_t *rig)
 static void open_net(rig_t *rig)
 {
     static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_home, gdr_device_enter,
-                                            gdr_device_leave};
+                                            gdr_device_leave, gdr_device_quiet, gdr_device_loud};
     gdr_ucx_params_t params = {.abi = GDR_UCX_ABI,
                                .device = rig->options->host ? NULL : &device,
                                .host_windows = rig->options->host,
@@ -258,6 +258,26 @@ void rig_reset_device(rig_t *rig)
     rig_barrier(rig);
     rig->peer_window = swap_keys(rig, rig->window_mem);
     rig_barrier(rig);
+}
+
+void rig_capture(rig_t *rig, void (*work)(rig_t *rig))
+{
+    CUresult (*create)(CUstream *, unsigned int), (*destroy)(CUstream);
+    CUresult (*begin)(CUstream, CUstreamCaptureMode), (*end)(CUstream, CUgraph *);
+    CUstream stream;
+    CUgraph graph = NULL;
+
+    *(void **)&create = driver_function(rig, "cuStreamCreate");
+    *(void **)&destroy = driver_function(rig, "cuStreamDestroy_v2");
+    *(void **)&begin = driver_function(rig, "cuStreamBeginCapture_v2");
+    *(void **)&end = driver_function(rig, "cuStreamEndCapture");
+    NEED(rig, gdr_device_enter(gdr_device_home()), "the device's context");
+    NEED(rig, create(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS, "a stream");
+    NEED(rig, begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS, "a capture");
+    work(rig);
+    NEED(rig, end(stream, &graph) == CUDA_SUCCESS, "the application's capture is invalid");
+    destroy(stream);
+    gdr_device_leave();
 }
 
 void rig_close(rig_t *rig)
