@@ -31,7 +31,8 @@ typedef struct gdr_ucx_counters {
 
 /* UCX looks at the calling thread's current CUDA context, which an application's threads need not
  * have: always to map a peer's window, before 1.20 for everything. Host memory it registers in that
- * context, and loses with it: alloc_host() makes the one of home() current. From the device room. */
+ * context, and loses with it: alloc_host() makes the one of home() current. From the device room.
+ */
 typedef struct gdr_ucx_device {
     uint64_t (*owner)(uint64_t address); /* gdr_device_owner */
     uint64_t (*home)(void);              /* gdr_device_home */

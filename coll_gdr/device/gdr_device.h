@@ -68,12 +68,13 @@ static inline bool gdr_device_is_device(const gdr_mem_info_t *info)
 uint64_t gdr_device_owner(uint64_t address);
 bool gdr_device_enter(uint64_t context);
 void gdr_device_leave(void);
-/* A bracket around calls into such a library: what it does to the driver leaves graph captures of this
- * and other threads alone. quiet() returns what loud() wants, on the same thread; they nest. */
+/* A bracket around calls into such a library: what it does to the driver leaves graph captures of
+ * this and other threads alone. quiet() returns what loud() wants, on the same thread; they nest.
+ */
 int gdr_device_quiet(void);
 void gdr_device_loud(int mode);
-/* The primary context of the device that was opened last, 0 if that is closed: for what must outlive
- * every context of the application. */
+/* The primary context of the device that was opened last, 0 if that is closed: for what must
+ * outlive every context of the application. */
 uint64_t gdr_device_home(void);
 
 typedef struct gdr_device_params {
@@ -117,8 +118,8 @@ gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const voi
 /*
  * Pinned host memory, usable with every device of the process; `ordinal`: the device whose primary
  * context owns it (a cudaDeviceReset there invalidates it: compare *context_id with
- * gdr_device_context_id() before use, and drop it, without freeing, when they differ). *context_id is
- * never 0.
+ * gdr_device_context_id() before use, and drop it, without freeing, when they differ). *context_id
+ * is never 0.
  */
 gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t bytes, void **host,
                                      uint64_t *context_id);

@@ -140,7 +140,7 @@ static void *open_glue(void)
 
 gdr_status_t gdr_mca_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net)
 {
-    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_home, gdr_device_enter,
+    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_home,  gdr_device_enter,
                                             gdr_device_leave, gdr_device_quiet, gdr_device_loud};
     static const gdr_ucx_params_t params = {.abi = GDR_UCX_ABI, .device = &device};
     gdr_ucx_open_t open_function = NULL;

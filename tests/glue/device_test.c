@@ -389,9 +389,8 @@ static void refuses_a_registration_of_another_context(void **state)
     *(void **)&destroy = dlsym(library, "cuCtxDestroy_v2");
     assert_true(create != NULL && destroy != NULL && page != NULL);
     assert_int_equal(create(&foreign, 0, 0), CUDA_SUCCESS);
-    assert_int_equal(
-        gdr_driver()->cuMemHostRegister(page, 4096, CU_MEMHOSTREGISTER_PORTABLE),
-        CUDA_SUCCESS);
+    assert_int_equal(gdr_driver()->cuMemHostRegister(page, 4096, CU_MEMHOSTREGISTER_PORTABLE),
+                     CUDA_SUCCESS);
     assert_int_equal(f->ops->map_host(f->dev, page, 4096, &address), GDR_ERR_DEVICE);
     assert_int_equal(address, 0);
     assert_int_equal(destroy(foreign), CUDA_SUCCESS);

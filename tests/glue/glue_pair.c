@@ -14,7 +14,8 @@
 
 static const char help[] =
     "usage: glue_pair [--host] [--no-peer-errors] [--rounds N] [--verbose LEVEL] [CASE...]\n"
-    "  cases: device-flags host-flags many refused map bad-input capture reset peer-dies (default: all)\n"
+    "  cases: device-flags host-flags many refused map bad-input capture reset peer-dies (default: "
+    "all)\n"
     "  --host: windows in host memory, no CUDA\n"
     "  the library is GDR_UCX_SO, else .libs/gdr_ucx.so\n";
 

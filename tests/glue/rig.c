@@ -84,7 +84,7 @@ static void open_device(rig_t *rig)
 
 static void open_net(rig_t *rig)
 {
-    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_home, gdr_device_enter,
+    static const gdr_ucx_device_t device = {gdr_device_owner, gdr_device_home,  gdr_device_enter,
                                             gdr_device_leave, gdr_device_quiet, gdr_device_loud};
     gdr_ucx_params_t params = {.abi = GDR_UCX_ABI,
                                .device = rig->options->host ? NULL : &device,
