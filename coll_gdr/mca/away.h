@@ -1,5 +1,5 @@
 /*
- * Buffers that are not at home on the device of the communicator's lane (D1): of another device, or
+ * Buffers that are not at home on the device of the communicator's lane: of another device, or
  * of another context. The lane's device reaches them directly where it can; else the call works on
  * copies in the lane's device, which never touch the host.
  */

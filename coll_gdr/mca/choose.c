@@ -1,4 +1,4 @@
-/* Which way a call goes on this rank (D7). */
+/* Which way a call goes on this rank. */
 #include "mca/gdr_mca.h"
 
 #include "device/gdr_device.h"

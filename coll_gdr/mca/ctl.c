@@ -1,5 +1,5 @@
 /*
- * The control plane (D16): small messages over Open MPI's own point-to-point layer, on
+ * The control plane: small messages over Open MPI's own point-to-point layer, on
  * MPI_COMM_WORLD, which is never freed before MPI_Finalize, with a tag that no wildcard of a user
  * sees. One receive from anybody stands from the first device call to MPI_Finalize.
  */

@@ -115,7 +115,7 @@ typedef enum gdr_mca_way {
 } gdr_mca_way_t;
 
 /*
- * Which way a call goes on this rank (D7), and for GDR_WAY_DEVICE its description. *reason: for
+ * Which way a call goes on this rank, and for GDR_WAY_DEVICE its description. *reason: for
  * GDR_WAY_STAGE a static text, where all ranks see the same reason, else NULL.
  */
 gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *args, bool blocking,

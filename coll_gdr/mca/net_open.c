@@ -1,5 +1,5 @@
 /*
- * Opens UCX and the glue at the first device call (D11). The order matters: two copies of UCX in
+ * Opens UCX and the glue at the first device call. The order matters: two copies of UCX in
  * one process do not live together, so one that is there already is taken as it is.
  */
 #include "mca/gdr_mca.h"

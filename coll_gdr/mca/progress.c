@@ -1,5 +1,5 @@
 /*
- * One callback in Open MPI's progress loop (D13): of high priority while calls run, of low priority
+ * One callback in Open MPI's progress loop: of high priority while calls run, of low priority
  * after the first device call, because a peer may still need this process's help.
  */
 #include "mca/gdr_mca.h"

@@ -1,4 +1,4 @@
-/* Calls on device memory that another component serves in host memory (D10). */
+/* Calls on device memory that another component serves in host memory. */
 #ifndef GDR_STAGING_H
 #define GDR_STAGING_H
 
