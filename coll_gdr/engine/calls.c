@@ -239,6 +239,8 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
 
     if (call->is_spare)
         return GDR_ERR_NO_MEMORY;
+    if (call->desc.failed != GDR_OK)
+        return call->desc.failed;
     status = gdr_planned_get(team, call->desc.count, (uint32_t)gdr_type_bytes(call->desc.type),
                              true, &planned);
     if (status != GDR_OK)

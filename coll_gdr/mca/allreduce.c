@@ -8,10 +8,9 @@ static gdr_status_t run(gdr_mca_module_t *module, gdr_call_desc_t *desc)
 {
     gdr_call_t *call = NULL;
     gdr_away_t away;
-    gdr_status_t status = gdr_away_begin(&away, module, desc);
+    gdr_status_t status;
 
-    if (status != GDR_OK)
-        return status;
+    gdr_away_begin(&away, module, desc);
     gdr_progress_call_begins();
     pthread_mutex_lock(&module->lock);
     status = gdr_mca_post(module, desc, &call);

@@ -230,14 +230,14 @@ static gdr_status_t begin(helper_t *helper, gdr_away_t *away, gdr_call_desc_t *d
     return status;
 }
 
-gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc)
+void gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc)
 {
     helper_t *helper;
     gdr_status_t status;
 
     memset(away, 0, sizeof(*away));
     if (at_home(module, desc->recv) && (desc->send == desc->recv || at_home(module, desc->send)))
-        return GDR_OK;
+        return;
     away->user_recv = desc->recv;
     away->bytes = desc->count * gdr_type_bytes(desc->type);
     pthread_mutex_lock(&helpers.lock);
@@ -247,9 +247,8 @@ gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call
         status = begin(helper, away, desc);
     }
     pthread_mutex_unlock(&helpers.lock);
-    if (status == GDR_OK)
-        desc->device = module->device;
-    return status;
+    desc->device = module->device;
+    desc->failed = status;
 }
 
 /* A call that failed may still have work in its streams: no other call gets these copies. */

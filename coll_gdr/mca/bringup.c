@@ -131,6 +131,33 @@ static void find_reach(gdr_mca_module_t *module)
     }
 }
 
+static bool group_alike(ompi_group_t *group)
+{
+    for (int rank = 0; rank < ompi_group_size(group); rank++) {
+        opal_process_name_t name = ompi_group_get_proc_name(group, rank);
+
+        if (name.jobid != OPAL_PROC_MY_NAME.jobid || !gdr_facts_member_ok(&name))
+            return false;
+    }
+    return true;
+}
+
+bool gdr_mca_alike(gdr_mca_module_t *module)
+{
+    struct ompi_communicator_t *comm = module->comm;
+    bool alike;
+
+    pthread_mutex_lock(&module->lock);
+    if (!module->compared)
+        module->alike = module->reach == GDR_REACH_TEAM ||
+                        (group_alike(comm->c_local_group) &&
+                         (!OMPI_COMM_IS_INTER(comm) || group_alike(comm->c_remote_group)));
+    module->compared = true;
+    alike = module->alike;
+    pthread_mutex_unlock(&module->lock);
+    return alike;
+}
+
 gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, int device, const char **reason)
 {
     gdr_mca_reach_t reach;

@@ -72,6 +72,7 @@ typedef struct gdr_mca_module {
     atomic_uint_fast64_t home_context; /* its primary context, once a buffer has shown it */
     const char *stage_reason;          /* GDR_REACH_STAGE */
     bool said_staged;
+    bool compared, alike; /* whether it is known that all members have our parameters; and if so */
     atomic_uint_fast64_t explained; /* bit k: calls of 2^k bytes have been explained */
     /* Nonblocking calls in call order from the oldest that is undecided, see request.c. */
     struct gdr_mca_request *order_head, *order_tail;
@@ -157,6 +158,11 @@ gdr_engine_t *gdr_mca_engine(void);
  * GDR_REACH_STAGE with *reason set; GDR_REACH_UNKNOWN: local failure, said.
  */
 gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, int device, const char **reason);
+/*
+ * Whether all members, in both groups of an inter-communicator, are of this job and have this
+ * component with the same parameters: then what a parameter forbids here is forbidden on all.
+ */
+bool gdr_mca_alike(gdr_mca_module_t *module);
 /* Component close: no communicator is left. */
 void gdr_mca_shutdown(void);
 

@@ -6,12 +6,9 @@
 static int post_device(gdr_mca_request_t *request, ompi_request_t **out)
 {
     gdr_mca_module_t *module = request->module;
-    gdr_status_t status = gdr_away_begin(&request->away, module, &request->desc);
+    gdr_status_t status;
 
-    if (status != GDR_OK) {
-        gdr_request_drop(request);
-        return gdr_mca_error(status);
-    }
+    gdr_away_begin(&request->away, module, &request->desc);
     pthread_mutex_lock(&module->lock);
     status = gdr_mca_post(module, &request->desc, &request->call);
     if (status == GDR_OK) {

@@ -21,6 +21,8 @@ static void construct(gdr_mca_module_t *module)
     atomic_init(&module->home_context, 0);
     module->stage_reason = NULL;
     module->said_staged = false;
+    module->compared = false;
+    module->alike = false;
     atomic_init(&module->explained, 0);
     module->order_head = NULL;
     module->order_tail = NULL;

@@ -126,23 +126,25 @@ static int register_strings(void)
          "Upper limit in bytes (k, m, g allowed) of what one step moves; 0 = chosen from the lane. "
          "Equal on all processes"},
         {"window_size", "64m", &raw.window_size,
-         "Bytes (k, m, g allowed) of registered device memory per device, 1m to 16g; a "
-         "communicator "
-         "that uses device buffers takes 4m of it. Equal on all processes"},
+         "Bytes (k, m, g allowed) of registered device memory per device, 4m to 16g; a "
+         "communicator that uses device buffers takes 4m of it. Equal on all processes"},
         {"ucx_lib", "", &raw.ucx_lib,
          "File of the libucp to open if the process has none yet (default: the system's)"},
         {"staging", "warn", &raw.staging,
          "Calls on device buffers that the device cannot serve go through host memory: allow "
-         "(silently), warn (once per communicator), error (an MPI error instead, where all ranks "
-         "decide alike)"},
+         "(silently), warn (once per communicator), error (an MPI error instead where all ranks "
+         "decide alike: on a communicator whose processes all have this component with the same "
+         "parameters; else it is warn)"},
         {"mapped", "auto", &raw.mapped,
          "Read the windows of peers on the same node directly: auto, on, off"},
         {"flags", "auto", &raw.flags,
          "What announces data to a peer: auto, device (a word in its window), host (a word in its "
-         "control page)"},
+         "control page). device makes streams wait, of nonblocking calls, too: a CUDA call that "
+         "waits for the device between MPI_Iallreduce and MPI_Wait may then never return"},
         {"stream_waits", "auto", &raw.stream_waits,
-         "Let CUDA streams wait for flags: auto (blocking calls below MPI_THREAD_MULTIPLE), on, "
-         "off"},
+         "Let CUDA streams wait for flags: auto (blocking calls below MPI_THREAD_MULTIPLE), on (a "
+         "CUDA call that waits for the device between MPI_Iallreduce and MPI_Wait may then never "
+         "return), off"},
         {"timeout", "60", &raw.timeout,
          "Seconds without progress after which a call says once what it waits for; 0 = never"},
     };
@@ -164,7 +166,9 @@ static int register_numbers(gdr_params_t *params)
     rc = register_var(
         "priority",
         "Priority of coll/gdr, 0 to 100; 0 = not used. Above 78 it precedes Open MPI's "
-        "own handling of device buffers. Equal on all processes",
+        "own handling of device buffers. Equal on all processes. A process that starts with 0 is "
+        "left alone for good: its communicators' calls are staged, whatever MPI_T sets later; what "
+        "MPI_T sets counts for communicators made afterwards and must be set alike on all",
         MCA_BASE_VAR_TYPE_INT, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL, &params->priority);
     if (rc != OMPI_SUCCESS)
         return rc;
@@ -290,5 +294,7 @@ uint64_t gdr_params_hash(const gdr_params_t *params)
     hash = mix(hash, plan->chunk_size);
     hash = mix(hash, plan->min_chunk);
     hash = mix(hash, plan->depth);
+    /* One that is an error on one process only would leave the others waiting. */
+    hash = mix(hash, params->staging == GDR_STAGING_ERROR);
     return mix(hash, params->engine.window_bytes);
 }

@@ -286,7 +286,7 @@ bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason)
 {
     bool said;
 
-    if (gdr_mca.params.staging == GDR_STAGING_ERROR) {
+    if (gdr_mca.params.staging == GDR_STAGING_ERROR && gdr_mca_alike(module)) {
         gdr_error(&gdr_mca.log, "%s, and coll_gdr_staging=error", reason);
         return false;
     }
@@ -295,7 +295,7 @@ bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason)
     module->said_staged = true;
     pthread_mutex_unlock(&module->lock);
     /* One voice per communicator is enough. */
-    if (!said && gdr_mca.params.staging == GDR_STAGING_WARN && ompi_comm_rank(module->comm) == 0)
+    if (!said && gdr_mca.params.staging != GDR_STAGING_ALLOW && ompi_comm_rank(module->comm) == 0)
         gdr_warn(&gdr_mca.log,
                  "%s: such calls on communicator \"%s\" are copied through host memory (said once)",
                  reason, module->comm->c_name);

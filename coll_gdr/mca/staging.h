@@ -24,7 +24,10 @@ int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry);
  * them; returns rc or the error of the copy. Frees nothing of CUDA's. */
 int gdr_stage_end(gdr_stage_t *stage, int rc);
 
-/* Says once per communicator that calls are staged and why; false: the user wants an error. */
+/*
+ * Says once per communicator that calls are staged and why; false: the user wants an error, on all
+ * ranks alike.
+ */
 bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason);
 
 /* The whole blocking call. */

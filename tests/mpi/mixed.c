@@ -95,6 +95,58 @@ static void away(void)
     MPI_Comm_free(&comm);
 }
 
+/* Takes what memory there is on the current device; the number of pieces. */
+static int fill_device(void **pieces, int n)
+{
+    int taken = 0;
+
+    for (size_t bytes = (size_t)64 << 20; bytes >= (size_t)1 << 20; bytes /= 2)
+        while (taken < n && cudaMalloc(&pieces[taken], bytes) == cudaSuccess)
+            taken++;
+    cudaGetLastError();
+    return taken;
+}
+
+/* One rank has no memory for its copies: an error on all, nobody waits for it. */
+static void no_room(void)
+{
+    enum { PIECES = 256, BYTES = 32 << 20 };
+    void *pieces[PIECES];
+    int taken = 0, rc, *in, *out, *small;
+    MPI_Request request;
+    MPI_Comm comms[2];
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* that of MPI_Wait */
+    cudaSetDevice(1);
+    in = t_device_alloc(BYTES);
+    out = t_device_alloc(BYTES);
+    cudaSetDevice(0);
+    small = t_device_alloc(sizeof(int));
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+        MPI_Allreduce(MPI_IN_PLACE, small, 1, MPI_INT, MPI_SUM, comms[i]);
+    }
+    if (t_rank == 0)
+        taken = fill_device(pieces, PIECES);
+    t_case("no_room, blocking");
+    rc = MPI_Allreduce(in, out, BYTES / 4, MPI_INT, MPI_SUM, comms[0]);
+    t_check(rc != MPI_SUCCESS, "it was a success");
+    t_case("no_room, nonblocking");
+    rc = MPI_Iallreduce(in, out, BYTES / 4, MPI_INT, MPI_SUM, comms[1], &request);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    t_check(rc != MPI_SUCCESS, "it was a success");
+    while (taken > 0)
+        cudaFree(pieces[--taken]);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_free(&comms[0]);
+    MPI_Comm_free(&comms[1]);
+    t_device_free(small);
+    t_device_free(in);
+    t_device_free(out);
+}
+
 /* ---- holes ---------------------------------------------------------------------------------- */
 
 enum { ROWS = 100 };
@@ -264,7 +316,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } table[] = {
-    {"staged", staged},   {"away", away},   {"columns", columns},
+    {"staged", staged},   {"away", away},   {"no_room", no_room},   {"columns", columns},
     {"records", records}, {"below", below}, {"no_bytes", no_bytes},
 };
 

@@ -5,6 +5,8 @@ staged=(--mca coll gdr --mca coll_gdr_staging allow)
 run "staged among device calls" 60 "$emu" mpirun -np 3 "${staged[@]}" "$programs/mixed" staged
 run "copies in device memory among device calls" 60 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
     mpirun -np 3 "${staged[@]}" "$programs/mixed" away
+run "no memory for such copies on one rank" 40 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
+    --mem 1G mpirun -np 3 "${staged[@]}" "$programs/mixed" no_room
 run "types with holes, of no bytes" 60 "$emu" mpirun -np 3 "${staged[@]}" "$programs/mixed" \
     columns records below no_bytes
 run "nonblocking collectives behind a late verdict" 60 "$emu" mpirun -np 3 "${staged[@]}" \

@@ -42,6 +42,9 @@ says "staging is said, once" 30 "copied through host memory (said once)" "$emu" 
     --mca coll gdr "$programs/cases" long_double
 prints "staging=allow is silent" 30 "4 checks, 0 failed" "$emu" mpirun -np 2 --mca coll gdr \
     --mca coll_gdr_staging allow "$programs/cases" long_double
+only_rank_1 OMPI_MCA_coll_gdr_staging=error
+run "staging=error on one rank: staged" 30 "$emu" mpirun -np 2 --mca coll gdr \
+    "$work/only_rank_1" "$programs/cases" long_double
 refuses "staging=error" 30 "coll_gdr_staging=error" "$emu" mpirun -np 2 --mca coll gdr \
     --mca coll_gdr_staging error "$programs/cases" long_double
 finish
