@@ -8,13 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK_BYTES   32u
+#define CHECK_BYTES   GDR_UCX_CHECK_BYTES
 #define CHECK_SECONDS 5.0
 
 typedef struct check {
     gdr_net_mem_t *mem;
     gdr_net_rmem_t *rmem;
-    unsigned char pattern[CHECK_BYTES], back[CHECK_BYTES];
+    bool late; /* an operation has not ended: UCX may still use what it was given */
+    unsigned char *pattern, *back;
 } check_t;
 
 static double seconds(void)
@@ -25,8 +26,9 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static ucs_status_t wait_for(gdr_net_t *net, void *request)
+static ucs_status_t wait_for(check_t *check, void *request)
 {
+    gdr_net_t *net = check->mem->net;
     double end = seconds() + CHECK_SECONDS;
     ucs_status_t status = UCS_PTR_STATUS(request);
 
@@ -37,24 +39,24 @@ static ucs_status_t wait_for(gdr_net_t *net, void *request)
         status = ucp_request_check_status(request);
     } while (status == UCS_INPROGRESS && seconds() < end);
     ucp_request_free(request);
+    check->late = status == UCS_INPROGRESS;
     return status == UCS_INPROGRESS ? UCS_ERR_TIMED_OUT : status;
 }
 
-static ucs_status_t flush(const check_t *check)
+static ucs_status_t flush(check_t *check)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
 
-    return wait_for(check->mem->net, ucp_ep_flush_nbx(check->rmem->peer->ep, &param));
+    return wait_for(check, ucp_ep_flush_nbx(check->rmem->peer->ep, &param));
 }
 
-static ucs_status_t put(const check_t *check, const void *source, ucs_memory_type_t type,
-                        uint64_t offset)
+static ucs_status_t put(check_t *check, const void *source, ucs_memory_type_t type, uint64_t offset)
 {
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
                                  .memory_type = type};
-    ucs_status_t status = wait_for(
-        check->mem->net, ucp_put_nbx(check->rmem->peer->ep, source, CHECK_BYTES,
-                                     check->mem->address + offset, check->rmem->rkey, &param));
+    ucs_status_t status =
+        wait_for(check, ucp_put_nbx(check->rmem->peer->ep, source, CHECK_BYTES,
+                                    check->mem->address + offset, check->rmem->rkey, &param));
 
     return status == UCS_OK ? flush(check) : status;
 }
@@ -63,8 +65,8 @@ static ucs_status_t get(check_t *check, uint64_t offset)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
 
-    return wait_for(check->mem->net, gdr_ucx_get(check->rmem, check->mem->address + offset,
-                                                 check->back, CHECK_BYTES, &param));
+    return wait_for(check, gdr_ucx_get(check->rmem, check->mem->address + offset, check->back,
+                                       CHECK_BYTES, &param));
 }
 
 static ucs_status_t round_trip(check_t *check)
@@ -113,7 +115,8 @@ static gdr_status_t run(check_t *check)
 
 gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
 {
-    check_t check = {.mem = mem};
+    gdr_ucx_check_t *bytes = &mem->net->check;
+    check_t check = {.mem = mem, .pattern = bytes->pattern, .back = bytes->back};
     gdr_status_t status;
 
     if (mem->bytes < 2 * (uint64_t)CHECK_BYTES)
@@ -122,6 +125,9 @@ gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
     if (status != GDR_OK)
         return status;
     status = run(&check);
-    gdr_ucx_release(check.rmem);
+    if (check.late)
+        gdr_ucx_keep(check.rmem);
+    else
+        gdr_ucx_release(check.rmem);
     return status;
 }

@@ -224,10 +224,33 @@ gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t byt
     return GDR_OK;
 }
 
+static void append(gdr_net_rmem_t **list, gdr_net_rmem_t *rmem)
+{
+    rmem->next = *list;
+    *list = rmem;
+}
+
 void gdr_ucx_release(gdr_net_rmem_t *rmem)
 {
-    ucp_rkey_destroy(rmem->rkey);
-    free(rmem);
+    gdr_net_rmem_t *alone = NULL;
+
+    append(rmem->peer->ops != NULL ? &rmem->peer->released : &alone, rmem);
+    gdr_ucx_drop_all(&alone);
+}
+
+void gdr_ucx_keep(gdr_net_rmem_t *rmem)
+{
+    append(&rmem->peer->net->kept, rmem);
+}
+
+void gdr_ucx_drop_all(gdr_net_rmem_t **list)
+{
+    while (*list != NULL) {
+        gdr_net_rmem_t *rmem = *list;
+        *list = rmem->next;
+        ucp_rkey_destroy(rmem->rkey);
+        free(rmem);
+    }
 }
 
 gdr_status_t gdr_ucx_map(gdr_net_rmem_t *rmem, uint64_t *address)

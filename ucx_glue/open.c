@@ -78,6 +78,7 @@ void gdr_ucx_close(gdr_net_t *net)
         ucp_request_free(closing->request);
         free(closing);
     }
+    gdr_ucx_drop_all(&net->kept);
     ucp_worker_release_address(net->worker, net->address);
     ucp_worker_destroy(net->worker);
     ucp_cleanup(net->context);

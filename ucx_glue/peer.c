@@ -131,6 +131,13 @@ void gdr_ucx_disconnect(gdr_net_peer_t *peer)
     gdr_ucx_closing_t *closing;
     void *request;
 
+    if (peer->ops == NULL)
+        gdr_ucx_drop_all(&peer->released);
+    while (peer->released != NULL) {
+        gdr_net_rmem_t *rmem = peer->released;
+        peer->released = rmem->next;
+        gdr_ucx_keep(rmem);
+    }
     gdr_ucx_abandon(peer, GDR_ERR_ABORTED);
     request = ucp_ep_close_nbx(peer->ep, &param);
     free(peer);

@@ -329,8 +329,10 @@ void gdr_ucx_abandon(gdr_net_peer_t *peer, gdr_status_t status)
     while (peer->ops != NULL) {
         gdr_ucx_op_t *op = peer->ops;
         drop_marked(peer->net, op);
-        if (op->request != NULL)
+        if (op->request != NULL) {
+            gdr_ucx_verify_abandon(op);
             ucp_request_free(op->request); /* takes the callback away as well */
+        }
         finish(op, status);
     }
 }

@@ -52,6 +52,12 @@ typedef struct gdr_ucx_verify {
     unsigned char there[GDR_UCX_VERIFY_BYTES], here[GDR_UCX_VERIFY_BYTES];
 } gdr_ucx_verify_t;
 
+/* What the check of the first window puts and gets: here, because one that times out goes on. */
+#define GDR_UCX_CHECK_BYTES 32u
+typedef struct gdr_ucx_check {
+    unsigned char pattern[GDR_UCX_CHECK_BYTES], back[GDR_UCX_CHECK_BYTES];
+} gdr_ucx_check_t;
+
 struct gdr_net {
     const gdr_log_t *log;
     gdr_ucx_params_t params;
@@ -64,6 +70,8 @@ struct gdr_net {
     gdr_ucx_op_t *marked_first, *marked_last;
     gdr_ucx_closing_t *closing;
     gdr_ucx_verify_t *verifies;
+    gdr_net_rmem_t *kept; /* until the net is closed */
+    gdr_ucx_check_t check;
     gdr_net_peer_t *self; /* this process; NULL until needed */
     uint64_t owner;       /* context of the window that was registered last */
     bool needs_context;   /* this UCX wants it to be current for puts and progress */
@@ -87,10 +95,12 @@ struct gdr_net_peer {
     gdr_status_t status;
     bool reports_errors;      /* made with UCP_ERR_HANDLING_MODE_PEER */
     gdr_ucx_op_t *ops;        /* in progress */
+    gdr_net_rmem_t *released; /* with operations in progress: they may use them */
     gdr_ucx_verify_t *verify; /* NULL: nothing was put yet that could be read back */
 };
 
 struct gdr_net_rmem {
+    gdr_net_rmem_t *next; /* in peer->released or net->kept */
     gdr_net_peer_t *peer;
     ucp_rkey_h rkey;
     uint64_t address;
@@ -135,7 +145,12 @@ void gdr_ucx_deregister(gdr_net_t *net, gdr_net_mem_t *mem);
 gdr_status_t gdr_ucx_pack(gdr_net_mem_t *mem, void *buffer, size_t *bytes);
 gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
                             gdr_net_rmem_t **rmem);
+/* At once, or with the peer while operations to it are in progress. */
 void gdr_ucx_release(gdr_net_rmem_t *rmem);
+/* Releases it when the net is closed: an operation that nobody waits for any more may use it. */
+void gdr_ucx_keep(gdr_net_rmem_t *rmem);
+/* Destroys what the list holds. */
+void gdr_ucx_drop_all(gdr_net_rmem_t **list);
 gdr_status_t gdr_ucx_map(gdr_net_rmem_t *rmem, uint64_t *address);
 
 /* peer.c */
@@ -176,5 +191,7 @@ void *gdr_ucx_verify_here(const gdr_ucx_op_t *op, ucp_request_param_t *param);
 gdr_status_t gdr_ucx_verify_compare(const gdr_ucx_op_t *op);
 /* The operation has ended in another way. */
 void gdr_ucx_verify_end(const gdr_ucx_op_t *op);
+/* The operation is given up while a get of it may be under way. */
+void gdr_ucx_verify_abandon(const gdr_ucx_op_t *op);
 
 #endif

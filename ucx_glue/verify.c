@@ -64,6 +64,17 @@ void gdr_ucx_verify_end(const gdr_ucx_op_t *op)
     verify->op = NULL;
 }
 
+void gdr_ucx_verify_abandon(const gdr_ucx_op_t *op)
+{
+    gdr_ucx_verify_t *verify = op->peer->verify;
+
+    if (!gdr_ucx_verify_is_due(op))
+        return;
+    gdr_ucx_keep(verify->own);
+    verify->own = NULL;
+    verify->op = NULL;
+}
+
 gdr_status_t gdr_ucx_verify_compare(const gdr_ucx_op_t *op)
 {
     const gdr_ucx_verify_t *verify = op->peer->verify;

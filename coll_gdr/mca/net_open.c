@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define UCX_SONAME "libucp.so.0"
+#define UCX_SONAME   "libucp.so.0"
+#define LIBRARY_PATH "LD_LIBRARY_PATH (mpirun -x LD_LIBRARY_PATH)"
 
 static const char *reason_of_dl(void)
 {
@@ -36,7 +37,10 @@ static void *open_ucp(bool *loaded)
         wanted = UCX_SONAME;
     handle = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
-        gdr_warn(&gdr_mca.log, "cannot open UCX: %s", reason_of_dl());
+        gdr_warn(&gdr_mca.log,
+                 "cannot open UCX: %s: name it with coll_gdr_ucx_lib, or put its directory first "
+                 "in " LIBRARY_PATH,
+                 reason_of_dl());
     return handle;
 }
 
@@ -65,9 +69,10 @@ static void say_too_old(void *function, bool loaded, const unsigned version[3])
     else
         gdr_warn(&gdr_mca.log, "%s is UCX %u.%u.%u, at least %u.%u is needed%s", file, version[0],
                  version[1], version[2], GDR_UCX_MIN_MAJOR, GDR_UCX_MIN_MINOR,
-                 loaded ? "; it was in the process already: put the directory of a newer one first "
-                          "in LD_LIBRARY_PATH (mpirun -x LD_LIBRARY_PATH)"
-                        : "");
+                 loaded ? "; it was in the process before coll_gdr_ucx_lib is looked at: put the "
+                          "directory of a newer one first in " LIBRARY_PATH
+                        : ": name a newer one with coll_gdr_ucx_lib, or put its directory first "
+                          "in " LIBRARY_PATH);
     free(text);
 }
 

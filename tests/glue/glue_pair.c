@@ -14,8 +14,8 @@
 
 static const char help[] =
     "usage: glue_pair [--host] [--no-peer-errors] [--rounds N] [--verbose LEVEL] [CASE...]\n"
-    "  cases: device-flags host-flags many refused map bad-input capture reset peer-dies (default: "
-    "all)\n"
+    "  cases: device-flags host-flags many refused map bad-input early-release capture reset "
+    "peer-dies (default: all)\n"
     "  --host: windows in host memory, no CUDA\n"
     "  the library is GDR_UCX_SO, else .libs/gdr_ucx.so\n";
 
@@ -275,6 +275,26 @@ static void bad_input(rig_t *rig)
     rig->log.level = level;
 }
 
+/* A peer's region that is released under a put goes when the put is done. */
+static void early_release(rig_t *rig)
+{
+    gdr_net_rmem_t *again = rig_swap_keys(rig, rig->window_mem);
+    gdr_net_word_t word = {again, AT_FLAGS + 16384, rig->window_mem, AT_WORDS + 16384};
+    uint64_t value = next_value++;
+    gdr_net_op_t op;
+
+    rig_fill(rig, AT_SOURCE, MIB, value);
+    rig_barrier(rig);
+    rig->ops->put(rig->peer, again, AT_TARGET, rig->window_mem, AT_SOURCE, MIB, &word, &op);
+    puts_asked++;
+    bytes_asked += MIB;
+    rig->ops->release(again);
+    rig_finish(rig, &op);
+    rig_barrier(rig);
+    rig_check(rig, AT_TARGET, MIB, value);
+    rig_barrier(rig);
+}
+
 /* Every entry that a call needs once its communicator is wired, and a window more. */
 static void work_in_capture(rig_t *rig)
 {
@@ -386,6 +406,7 @@ static const struct {
     {"refused", refused},
     {"map", map},
     {"bad-input", bad_input},
+    {"early-release", early_release},
     {"capture", capture},
     {"reset", reset},
     {"peer-dies", peer_dies},

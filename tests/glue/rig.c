@@ -205,7 +205,7 @@ void rig_barrier(rig_t *rig)
     receive_all(rig, &theirs, 1);
 }
 
-static gdr_net_rmem_t *swap_keys(rig_t *rig, gdr_net_mem_t *mem)
+gdr_net_rmem_t *rig_swap_keys(rig_t *rig, gdr_net_mem_t *mem)
 {
     char mine[4096], theirs[4096];
     gdr_net_rmem_t *rmem = NULL;
@@ -229,8 +229,8 @@ void rig_connect(rig_t *rig)
     bytes = swap(rig, mine, bytes, theirs, sizeof(theirs));
     status = rig->ops->connect(rig->net, theirs, bytes, &rig->peer);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
-    rig->peer_window = swap_keys(rig, rig->window_mem);
-    rig->peer_page = swap_keys(rig, rig->page_mem);
+    rig->peer_window = rig_swap_keys(rig, rig->window_mem);
+    rig->peer_page = rig_swap_keys(rig, rig->page_mem);
     rig_barrier(rig);
 }
 
@@ -256,7 +256,7 @@ void rig_reset_device(rig_t *rig)
     map_page(rig);
     open_window(rig);
     rig_barrier(rig);
-    rig->peer_window = swap_keys(rig, rig->window_mem);
+    rig->peer_window = rig_swap_keys(rig, rig->window_mem);
     rig_barrier(rig);
 }
 

@@ -90,6 +90,8 @@ void rig_set_word(rig_t *rig, uint64_t offset, uint64_t value);
 /* Copies inside the window by a kernel; waits for it. */
 void rig_copy(rig_t *rig, uint64_t from_address, uint64_t to_offset, size_t bytes);
 
+/* Both processes give the other a region of theirs: the other's, to be released. */
+gdr_net_rmem_t *rig_swap_keys(rig_t *rig, gdr_net_mem_t *mem);
 /* Runs `work` while this thread captures a graph in the strictest mode, which must survive it. */
 void rig_capture(rig_t *rig, void (*work)(rig_t *rig));
 /* Progress until the operation is done; its status must be GDR_OK. */

@@ -34,4 +34,12 @@ run "an odd chunk size" 40 "$emu" mpirun -np 2 --mca coll gdr --mca coll_gdr_chu
     "$programs/path" -c 100000 gdr/
 run "the smallest window" 40 "$emu" mpirun -np 2 --mca coll gdr --mca coll_gdr_window_size 4m \
     "$programs/path" gdr/
+
+# The distribution's own UCX, where it is too old: staged, and one line says what to do.
+old=$(/sbin/ldconfig -p | sed -n 's/.*libucp\.so\.0 .*=> //p' | head -1)
+if [ -n "$old" ] && grep -q '1\.1[0-7]\.' "$old"; then
+    says "a UCX that is too old" 30 "coll_gdr_ucx_lib.*LD_LIBRARY_PATH" \
+        env LD_LIBRARY_PATH= "$emu" mpirun -np 2 --mca pml ob1 --mca osc ^ucx --mca btl ^uct \
+        --mca coll gdr --mca coll_gdr_ucx_lib "$old" "$programs/path" staged
+fi
 finish
