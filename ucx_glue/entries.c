@@ -166,7 +166,8 @@ const gdr_net_ops_t gdr_ucx_ops = {
     .flush = flush,
     .peer_status = gdr_ucx_peer_status,
     .close = close_net,
-    .keeps_mappings = true, /* cuda_ipc's, as long as the process lives */
+    .keeps_mappings = true, /* cuda_ipc's, as long as it is connected */
+    .on_lost = gdr_ucx_on_lost,
 };
 
 __attribute__((visibility("default"))) gdr_status_t gdr_ucx_open(const gdr_ucx_params_t *params,

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Called by UCX inside progress: marks, posts nothing. */
+void gdr_ucx_on_lost(gdr_net_t *net, void (*lost)(void *ctx), void *ctx)
+{
+    net->lost = lost;
+    net->lost_ctx = ctx;
+}
+
+/* Called by UCX inside progress: marks, posts nothing. The endpoint's parts, and with cuda_ipc's
+ * all that is mapped of the peer, are destroyed by a later progress. */
 static void peer_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     gdr_net_peer_t *peer = arg;
@@ -14,6 +21,8 @@ static void peer_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
     peer->status = gdr_ucx_failed(peer->net->log, "the connection to a peer", status);
     if (peer->status != GDR_ERR_UNREACHABLE)
         peer->status = GDR_ERR_NET;
+    if (peer->net->lost != NULL)
+        peer->net->lost(peer->net->lost_ctx);
 }
 
 static ucs_status_t create_ep(gdr_net_peer_t *peer, const void *address)

@@ -74,6 +74,8 @@ struct gdr_net {
     gdr_ucx_check_t check;
     gdr_net_peer_t *self; /* this process; NULL until needed */
     uint64_t owner;       /* context of the window that was registered last */
+    void (*lost)(void *ctx); /* whom to tell that a peer has failed, or NULL */
+    void *lost_ctx;
     bool needs_context;   /* this UCX wants it to be current for puts and progress */
     bool windows_checked;
     bool transports_said, emulation_said;
@@ -160,6 +162,7 @@ gdr_status_t gdr_ucx_connect(gdr_net_t *net, const void *address, size_t bytes,
                              gdr_net_peer_t **peer);
 void gdr_ucx_disconnect(gdr_net_peer_t *peer);
 gdr_status_t gdr_ucx_peer_status(const gdr_net_peer_t *peer);
+void gdr_ucx_on_lost(gdr_net_t *net, void (*lost)(void *ctx), void *ctx);
 /* Frees endpoints whose closing is done. */
 void gdr_ucx_reap(gdr_net_t *net);
 

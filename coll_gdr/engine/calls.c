@@ -225,6 +225,10 @@ static gdr_status_t run(gdr_call_t *call)
 /* What this process had is gone: all members vote again, once the calls before are over. */
 static gdr_status_t renew(gdr_team_t *team)
 {
+    gdr_status_t status = gdr_lost_members(team);
+
+    if (status != GDR_OK)
+        return status;
     if (team->running[0] != NULL || team->running[1] != NULL)
         return team->device->generation == 0 ? GDR_ERR_STALE : GDR_INPROGRESS;
     gdr_renew_own(team);
@@ -307,7 +311,7 @@ static unsigned run_on(gdr_call_t *call)
         call->active--;
     }
     before = call->events - before;
-    if (call->active == 0)
+    if (call->active == 0 && !call->engine->lost) /* else it fails in a moment */
         gdr_call_finish(call, GDR_OK);
     return (unsigned)before;
 }

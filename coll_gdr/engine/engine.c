@@ -113,6 +113,19 @@ static unsigned progress_teams(gdr_engine_t *engine)
     return events;
 }
 
+static unsigned progress_net(gdr_engine_t *engine)
+{
+    unsigned events = 0;
+
+    if (engine->lost)
+        gdr_lost_end_calls(engine);
+    if (engine->net != NULL && !gdr_lost_holds(engine))
+        events = engine->net_ops->progress(engine->net);
+    if (engine->lost)
+        gdr_lost_end_calls(engine);
+    return events;
+}
+
 int gdr_engine_progress(gdr_engine_t *engine)
 {
     unsigned events;
@@ -120,8 +133,7 @@ int gdr_engine_progress(gdr_engine_t *engine)
     if (!gdr_lock_try(&engine->busy))
         return 0;
     events = take_work(engine);
-    if (engine->net != NULL)
-        events += engine->net_ops->progress(engine->net);
+    events += progress_net(engine);
     events += progress_teams(engine);
     gdr_unlock(&engine->busy);
     return (int)events;

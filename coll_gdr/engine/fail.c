@@ -13,7 +13,7 @@
 enum { RELEASE_TICKS = 32 }; /* progress calls between two attempts to release a stream */
 
 /* Once is not enough: a flag that a peer had put before may still arrive and lower the word. */
-static void release_waits(const gdr_context_t *context)
+void gdr_context_release_waits(const gdr_context_t *context)
 {
     const gdr_device_t *device = context->call->team->device;
     uint32_t i;
@@ -32,7 +32,7 @@ static void context_stop(gdr_context_t *context, bool alive)
 
     context->stop = 0;
     if (alive) {
-        release_waits(context);
+        gdr_context_release_waits(context);
         stream->wanted = true;
         if (gdr_stream_mark(stream, false) == GDR_OK)
             context->stop = stream->written;
@@ -88,7 +88,7 @@ static bool ops_rest(const gdr_net_op_t *ops, uint32_t n)
     return true;
 }
 
-static bool stream_rests(const gdr_context_t *context)
+bool gdr_context_stream_rests(const gdr_context_t *context)
 {
     const gdr_stream_t *stream = context->stream;
     const gdr_device_t *device = stream->device;
@@ -99,10 +99,10 @@ static bool stream_rests(const gdr_context_t *context)
 
 static bool context_rests(const gdr_context_t *context)
 {
-    if (!stream_rests(context)) {
+    if (!gdr_context_stream_rests(context)) {
         if (context->call->device_flags &&
             gdr_context_engine(context)->ticks % RELEASE_TICKS == 0)
-            release_waits(context);
+            gdr_context_release_waits(context);
         return false;
     }
     return ops_rest(context->ops, context->program->nchannels + context->program->nflags);

@@ -175,9 +175,24 @@ void gdr_team_fail(gdr_team_t *team, gdr_status_t status);
 gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
 /* Stops the call's work; `again`: it will be queued once more. */
 void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again);
+/* Lets the stream pass the waits that are in it. */
+void gdr_context_release_waits(const gdr_context_t *context);
+/* Abandoned: whether the stream has done what was in it. */
+bool gdr_context_stream_rests(const gdr_context_t *context);
 /* Whether an abandoned call has come to rest. */
 bool gdr_abandoned_rests(gdr_call_t *call);
 gdr_status_t gdr_fail_check(gdr_team_t *team); /* peers and streams, now and then */
+
+/* lost.c */
+
+/* The network's news that a peer of the engine `ctx` has failed. */
+void gdr_lost_hear(void *ctx);
+/* Ends what a failed peer ends; after gdr_lost_hear(), before anything else goes on. */
+void gdr_lost_end_calls(gdr_engine_t *engine);
+/* Whether the network must not go on yet: it may wait for streams that wait for words. */
+bool gdr_lost_holds(const gdr_engine_t *engine);
+/* GDR_OK, or the error of the connection to a member. */
+gdr_status_t gdr_lost_members(const gdr_team_t *team);
 
 /* explain.c */
 

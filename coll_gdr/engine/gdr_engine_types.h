@@ -300,6 +300,7 @@ struct gdr_engine {
     uint32_t next_window;
 
     gdr_device_t *devices;
+    bool lost;         /* a peer has failed, and the calls have not been told yet */
     const char *unfit; /* why this process serves no further call on the device; NULL: it does */
     gdr_team_t *teams[GDR_TEAM_BUCKETS];
     gdr_proc_t *procs[GDR_TEAM_BUCKETS];

@@ -83,6 +83,11 @@ typedef struct gdr_net_ops {
     /* What the transport has mapped of peers' windows outlives the context that it was mapped in:
      * after a device reset a process that was connected must put nothing any more. */
     bool keeps_mappings;
+
+    /* `lost` is called when the transport reports a peer's failure, inside progress() or a posting
+     * call, before what was mapped of the peer's memory is closed in a later progress(): that may
+     * wait for every stream of the process. It may not call this port. NULL: nothing is mapped. */
+    void (*on_lost)(gdr_net_t *net, void (*lost)(void *ctx), void *ctx);
 } gdr_net_ops_t;
 
 #endif

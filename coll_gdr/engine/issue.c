@@ -262,6 +262,8 @@ gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item)
 
 static gdr_status_t post(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
+    if (gdr_context_engine(context)->lost) /* the stream may have been let go: nothing is right */
+        return GDR_ERR_NET;
     if (context->program->items[item].kind == GDR_ITEM_CREDIT) {
         post_credit(context, item, op);
     } else {

@@ -222,6 +222,10 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     gdr_status_t status;
     const char *why = prepare(team, first, &status);
 
+    if (engine->unfit != NULL && gdr_lost_members(team) != GDR_OK) {
+        gdr_team_fail(team, GDR_ERR_NET); /* a vote might never be answered */
+        return;
+    }
     memset(&vote, 0, sizeof(vote));
     vote.can = why == NULL;
     vote.config_hash = engine->config_hash;

@@ -31,6 +31,8 @@ gdr_status_t gdr_net_get(gdr_engine_t *engine)
     if (engine->net_status != GDR_INPROGRESS)
         return engine->net_status;
     engine->net_status = ports->open_net(ports->ctx, &engine->net_ops, &engine->net);
+    if (engine->net_status == GDR_OK && engine->net_ops->on_lost != NULL)
+        engine->net_ops->on_lost(engine->net, gdr_lost_hear, engine);
     return engine->net_status;
 }
 

@@ -18,6 +18,10 @@ prints "device reset before MPI_Finalize" 60 "4 checks, 0 failed" "$emu" mpirun 
     --mca coll gdr "$programs/cases" device_reset
 says "a rank resets its device" 60 "a process cannot take the device path" "$emu" mpirun -np 3 \
     --mca coll gdr "$programs/devices" one_device_reset
+execute 30 "$emu" mpirun --enable-recovery -np 3 --mca coll gdr "$programs/devices" peer_dies
+label="a rank dies, the others' calls end with an error"
+survivors=$(grep -c "survives, with an error" "$work/out")
+if [ "$survivors" = 2 ]; then pass "$label"; else fail "$label"; fi
 run "16 ranks, 1 Mi int in place" 200 "$emu" mpirun -np 16 --mca coll gdr "$programs/cases" large
 run "4 ranks, one device, 4 B to 64 MiB" 200 "$emu" --devices 1 mpirun -np 4 --mca coll gdr \
     "$programs/cases" sizes

@@ -4,7 +4,12 @@
 #include "harness.h"
 
 #include <cuda_runtime_api.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { LARGE = 300000 };
 
 static void sum(void)
 {
@@ -61,6 +66,30 @@ static void one_device_reset(void)
             (unsigned long long)(t_pvar("staged_calls") - staged));
 }
 
+/* Large enough for several segments, so that streams wait for words. */
+static int large_sum(float *device)
+{
+    return MPI_Allreduce(MPI_IN_PLACE, device, LARGE, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* The last rank dies before its second call; the others' calls end with an error, none hangs. */
+static void peer_dies(void)
+{
+    float *device = t_device_alloc(LARGE * sizeof(float));
+    int status;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    large_sum(device);
+    if (t_rank == t_size - 1) {
+        usleep(100000); /* the others are in their calls */
+        raise(SIGKILL);
+    }
+    status = large_sum(device);
+    printf("rank %d survives, with %s\n", t_rank, status == MPI_SUCCESS ? "a result" : "an error");
+    fflush(stdout);
+    _exit(0); /* MPI_Finalize would wait for the dead */
+}
+
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -70,6 +99,8 @@ int main(int argc, char **argv)
             recv_elsewhere();
         else if (strcmp(argv[a], "one_device_reset") == 0)
             one_device_reset();
+        else if (strcmp(argv[a], "peer_dies") == 0)
+            peer_dies();
         else
             t_fatal("no case %s", argv[a]);
     }

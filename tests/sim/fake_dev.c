@@ -65,6 +65,32 @@ void sim_dev_wake(sim_proc_t *proc)
     }
 }
 
+static bool stream_waits(const gdr_dev_stream_t *stream)
+{
+    const command_t *command;
+
+    for (command = stream->first; command != NULL; command = command->next) {
+        if (command->kind == COMMAND_WAIT &&
+            (int64_t)(*(const uint64_t *)(uintptr_t)command->address - command->value) < 0)
+            return true;
+    }
+    return false;
+}
+
+bool sim_dev_waits(const sim_proc_t *proc)
+{
+    const gdr_dev_t *dev;
+    const gdr_dev_stream_t *stream;
+
+    for (dev = proc->devs; dev != NULL; dev = dev->next) {
+        for (stream = dev->streams; stream != NULL; stream = stream->next) {
+            if (!dev->error && dev->generation == proc->generation && stream_waits(stream))
+                return true;
+        }
+    }
+    return false;
+}
+
 void sim_dev_break(sim_proc_t *proc)
 {
     if (proc->devs != NULL)

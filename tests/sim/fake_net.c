@@ -23,6 +23,9 @@ struct gdr_net {
     sim_proc_t *proc;
     done_op_t *done;
     uint64_t inside;
+    gdr_net_peer_t *peers;
+    void (*lost)(void *ctx);
+    void *lost_ctx;
 };
 
 struct gdr_net_mem {
@@ -32,7 +35,9 @@ struct gdr_net_mem {
 };
 
 struct gdr_net_peer {
+    gdr_net_peer_t *next;
     gdr_net_t *net;
+    unsigned closing; /* progress calls until what is mapped of it is closed; 1: it is closed */
     sim_proc_t *to;
     uint64_t last; /* when everything posted so far is complete */
 };
@@ -171,6 +176,30 @@ static void leave(gdr_net_t *net)
     net->inside--;
 }
 
+static void net_on_lost(gdr_net_t *net, void (*hear)(void *ctx), void *ctx)
+{
+    net->lost = hear;
+    net->lost_ctx = ctx;
+}
+
+/* As cuda_ipc: some time after a peer's failure was told what is mapped of it is closed, and that
+ * waits for all streams. */
+static void close_lost(gdr_net_t *net)
+{
+    sim_world_t *world = net->proc->world;
+    gdr_net_peer_t *peer;
+
+    for (peer = net->peers; peer != NULL; peer = peer->next) {
+        if (peer->closing > 1 && --peer->closing == 1 && sim_dev_waits(net->proc))
+            sim_fail(world, "process %d waits for a stream that waits for a word",
+                     net->proc->index);
+        if (peer->closing > 0 || (!peer->to->broken && !net->proc->broken))
+            continue;
+        peer->closing = 2 + (unsigned)sim_random(world, 4);
+        net->lost(net->lost_ctx);
+    }
+}
+
 static unsigned net_progress(gdr_net_t *net)
 {
     unsigned events = 0;
@@ -178,6 +207,7 @@ static unsigned net_progress(gdr_net_t *net)
     enter(net, "progress");
     if (net->proc->world->options.reenter && gdr_engine_progress(net->proc->engine) != 0)
         sim_fail(net->proc->world, "progress re-entered");
+    close_lost(net);
     while (net->done != NULL) {
         done_op_t *done = net->done;
 
@@ -276,6 +306,8 @@ static gdr_status_t net_connect(gdr_net_t *net, const void *address, size_t byte
     }
     *peer = sim_alloc(sizeof(**peer));
     (*peer)->net = net;
+    (*peer)->next = net->peers;
+    net->peers = *peer;
     (*peer)->to = &net->proc->world->procs[proc];
     net->proc->world->net_live++;
     return GDR_OK;
@@ -283,6 +315,11 @@ static gdr_status_t net_connect(gdr_net_t *net, const void *address, size_t byte
 
 static void net_disconnect(gdr_net_peer_t *peer)
 {
+    gdr_net_peer_t **link = &peer->net->peers;
+
+    while (*link != peer)
+        link = &(*link)->next;
+    *link = peer->next;
     peer->net->proc->world->net_live--;
     free(peer);
 }
@@ -456,6 +493,7 @@ static const gdr_net_ops_t net_ops = {
     .flush = net_flush,
     .peer_status = peer_status,
     .close = net_close,
+    .on_lost = net_on_lost,
 };
 static gdr_net_ops_t net_ops_keeping;
 

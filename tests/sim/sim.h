@@ -113,6 +113,7 @@ gdr_status_t sim_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net)
 gdr_status_t sim_ctl_send(void *ctx, int proc, const void *message, size_t bytes);
 void sim_net_settle(sim_proc_t *proc); /* brings late data into the device's memory */
 void sim_net_forget(sim_proc_t *proc);
+bool sim_dev_waits(const sim_proc_t *proc); /* some stream will wait for a word that is not there */
 void sim_dev_wake(sim_proc_t *proc); /* a word of its memory has changed */
 void sim_dev_break(sim_proc_t *proc); /* a sticky error of the context */
 void sim_reduce(const gdr_dev_reduce_t *reduce, void *out);
