@@ -4,13 +4,18 @@
 #include <string.h>
 #include <time.h>
 
-#define STAGED_MOST 65536UL /* CUDA copies smaller pageable sources aside and returns at once */
+/*
+ * A copy from pageable memory returns when the driver has set its bytes aside, whatever their
+ * number; their way to the device may go on. Here that is true of so many bytes at its end.
+ */
+#define STAGED_MOST 65536UL
 
 struct copy_op {
     struct emu_op op;
     uintptr_t dst, src;
     size_t bytes;
     void *staged; /* owned: the source's bytes at the time of the call */
+    bool rest;    /* of a copy whose first part is an operation of its own */
 };
 
 /* Between cards without peer access the bytes go down to the host and up again. */
@@ -29,7 +34,8 @@ static void count_copy(const struct copy_op *c, enum emu_kind dst, enum emu_kind
 {
     bool to = emu_kind_is_device(dst), from = emu_kind_is_device(src);
 
-    emu_count(EMU_COUNT_COPIES, 1);
+    if (!c->rest)
+        emu_count(EMU_COUNT_COPIES, 1);
     if (dst == EMU_MANAGED || src == EMU_MANAGED)
         emu_count(EMU_COUNT_MANAGED, c->bytes);
     else if (to && from)
@@ -84,10 +90,8 @@ static bool pageable(enum emu_kind kind)
 }
 
 /* Does the call return only when the copy is done? */
-static bool waits(const struct emu_copy *copy, enum emu_kind to, enum emu_kind from, bool staged)
+static bool waits(const struct emu_copy *copy, enum emu_kind to, enum emu_kind from)
 {
-    if (staged)
-        return false;
     if (pageable(to) || pageable(from))
         return true;
     if (copy->async)
@@ -95,35 +99,72 @@ static bool waits(const struct emu_copy *copy, enum emu_kind to, enum emu_kind f
     return !(emu_kind_is_device(to) && emu_kind_is_device(from));
 }
 
-static CUresult submit(struct emu_stream *stream, struct copy_op *op, bool wait)
+static struct copy_op *new_op(const struct emu_copy *copy)
 {
+    struct copy_op *op = emu_op_new(sizeof(*op), copy->name, run_copy);
+
+    if (op == NULL)
+        return NULL;
+    op->op.drop = drop_copy;
+    op->dst = copy->dst;
+    op->src = copy->src;
+    op->bytes = copy->bytes;
+    return op;
+}
+
+static CUresult submit(struct emu_stream *stream, const struct emu_copy *copy, bool wait)
+{
+    struct copy_op *op = new_op(copy);
+
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     return wait ? emu_stream_submit_wait(stream, &op->op) : emu_submit(stream, &op->op, NULL);
+}
+
+/* The source may be changed as soon as this returns, though the copy has not run. */
+static CUresult submit_staged(struct emu_stream *stream, const struct emu_copy *copy, bool rest)
+{
+    struct copy_op *op = new_op(copy);
+
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    op->rest = rest;
+    op->staged = malloc(copy->bytes);
+    if (op->staged == NULL) {
+        free(op);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(op->staged, (const void *)copy->src, copy->bytes);
+    return emu_submit(stream, &op->op, NULL);
+}
+
+static CUresult copy_from_pageable(struct emu_stream *stream, const struct emu_copy *copy)
+{
+    struct emu_copy first = *copy, last = *copy;
+    CUresult rc = CUDA_SUCCESS;
+
+    if (copy->bytes > STAGED_MOST) {
+        last.bytes = STAGED_MOST;
+        first.bytes -= last.bytes;
+        last.src += first.bytes;
+        last.dst += first.bytes;
+        rc = submit(stream, &first, true);
+    }
+    return rc != CUDA_SUCCESS ? rc : submit_staged(stream, &last, copy->bytes > STAGED_MOST);
 }
 
 static CUresult copy_on(struct emu_stream *stream, const struct emu_copy *copy)
 {
     enum emu_kind to, from;
-    struct copy_op *op;
-    bool stage;
 
     if (emu_access(copy->dst, copy->bytes, NULL, true, &to) == NULL ||
         emu_access(copy->src, copy->bytes, NULL, false, &from) == NULL ||
         (copy->to_device && pageable(to)) || (copy->from_device && pageable(from)))
         return CUDA_ERROR_INVALID_VALUE;
-    stage = pageable(from) && !pageable(to) && copy->bytes <= STAGED_MOST;
-    op = emu_op_new(sizeof(*op), copy->name, run_copy);
-    if (op == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    op->op.drop = drop_copy;
-    op->dst = copy->dst;
-    op->src = copy->src;
-    op->bytes = copy->bytes;
-    if (stage) {
-        op->staged = malloc(copy->bytes);
-        if (op->staged != NULL)
-            memcpy(op->staged, (const void *)copy->src, copy->bytes);
-    }
-    return submit(stream, op, waits(copy, to, from, op->staged != NULL));
+    /* From host to host a copy is synchronous in any case. */
+    if (pageable(from) && (emu_kind_is_device(to) || to == EMU_MANAGED))
+        return copy_from_pageable(stream, copy);
+    return submit(stream, copy, waits(copy, to, from));
 }
 
 CUresult emu_copy(struct emu_ctx *ctx, const struct emu_copy *copy)

@@ -207,7 +207,7 @@ static void wait_conditions(void)
 }
 
 /*
- * cuda.h, cuStreamWaitValue and cuStreamWriteValue: "Note: this API cannot be used with managed
+ * cuda.h, cuStreamWaitValue and cuStreamWriteValue: "This function cannot be used with managed
  * memory".
  */
 static void managed_words(void)

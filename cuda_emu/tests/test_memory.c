@@ -295,10 +295,36 @@ static void pageable_async(void)
     }
 }
 
+/*
+ * The same section, Synchronous: from pageable memory cuMemcpyHtoD "returns once the pageable
+ * buffer has been copied to the staging memory", at any size; "the DMA to final destination may not
+ * have completed". Only work that is ordered behind the NULL stream finds all bytes.
+ */
+static void pageable_returns_early(void)
+{
+    static char in[1 << 20], out[1 << 20];
+    CUdeviceptr p;
+    int early = 0;
+
+    use_device(0);
+    OK(cuMemAlloc(&p, sizeof(in)));
+    for (int round = 1; round <= 20; round++) {
+        memset(in, round, sizeof(in));
+        OK(cuMemcpyHtoD(p, in, sizeof(in)));
+        early += cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY;
+        memset(in, 99, sizeof(in)); /* what the call has taken is its own */
+        OK(cuMemcpyDtoH(out, p, sizeof(out)));
+        for (size_t i = 0; i < sizeof(out); i += 1024)
+            CHECK(out[i] == round && out[i + 1023] == round);
+    }
+    CHECK(early > 10);
+}
+
 static void test_pageable_async(void **state)
 {
     (void)state;
     expect_ok(pageable_async, ENV("CUDA_EMU_DELAY=5000"));
+    expect_ok(pageable_returns_early, ENV("CUDA_EMU_DELAY=5000"));
 }
 
 static volatile int sink;
