@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_TICKS = 64 }; /* progress calls between looks at peers, streams and the clock */
+enum { CHECK_TICKS = 512 }; /* progress calls between looks at peers, streams and the clock */
 
 void gdr_engine_config_init(gdr_engine_config_t *config)
 {

@@ -19,7 +19,7 @@ enum {
     GDR_TEAM_BUCKETS = 64,
     GDR_PLAN_CACHE = 16,       /* plans that a team remembers */
     GDR_STREAMS_MAX = 1024,    /* completion words in the control page, of all devices */
-    GDR_STREAMS_OWN = 32,      /* per device: beyond it host-driven contexts share streams */
+    GDR_STREAMS_HOST = 4,      /* per device: beyond it host-driven contexts share streams */
     GDR_WINDOWS_MAX = 4,       /* per device */
     GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
     GDR_STREAM_AREA_BYTES = GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
@@ -86,7 +86,7 @@ struct gdr_device {
     uint64_t page_address; /* of the control page */
     bool flush_due;        /* a host flag was seen since the last flush */
     uint32_t prepared[GDR_OP_COUNT]; /* bit per type: its kernel is there */
-    uint32_t nwindows, nstreams, share;
+    uint32_t nwindows;
     gdr_window_t *windows;
     gdr_stream_t *streams;
 };

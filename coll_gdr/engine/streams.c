@@ -47,31 +47,38 @@ static gdr_status_t stream_make(gdr_device_t *device, gdr_stream_t **stream)
     made->last = &made->first;
     made->next = device->streams;
     device->streams = made;
-    device->nstreams++;
     *stream = made;
     return GDR_OK;
 }
 
-/* A stream that never waits may serve several contexts: they only queue behind each other. */
-static gdr_stream_t *stream_share(gdr_device_t *device)
+/*
+ * A stream that never waits may serve several contexts: they only queue behind each other. Few are
+ * enough, and many would do harm: a GPU has 8 queues unless the application asks for more, and
+ * what shares a queue with a stream that waits for a peer waits with it.
+ */
+static gdr_stream_t *stream_share(const gdr_device_t *device)
 {
     gdr_stream_t *stream, *best = NULL;
+    unsigned n = 0;
 
     for (stream = device->streams; stream != NULL; stream = stream->next) {
-        if (!stream->ordered && (best == NULL || stream->users < best->users))
+        if (stream->ordered)
+            continue;
+        n++;
+        if (best == NULL || stream->users < best->users)
             best = stream;
     }
-    return best;
+    return n >= GDR_STREAMS_HOST ? best : NULL;
 }
 
 gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t **stream)
 {
-    gdr_stream_t *found;
+    gdr_stream_t *found = device->streams;
     gdr_status_t status;
 
-    for (found = device->streams; found != NULL && found->users != 0;)
+    while (found != NULL && found->users != 0)
         found = found->next;
-    if (found == NULL && !ordered && device->nstreams >= GDR_STREAMS_OWN)
+    if (found == NULL && !ordered)
         found = stream_share(device);
     if (found == NULL) {
         status = stream_make(device, &found);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POISON = 0xa5, IDLE_TURNS = 400 };
+enum { POISON = 0xa5, IDLE_TURNS = 2000 };
 static const uint64_t GUARD = 64; /* bytes on either side of a buffer */
 
 sim_script_t *sim_script_new(sim_world_t *world)
@@ -387,8 +387,8 @@ static void say_where(sim_script_t *script)
     /* The engines' own account: their timeout passes. */
     script->world->verbose = true;
     script->world->now += 120000000000u;
-    for (i = 0; i < 256 * script->world->options.nprocs; i++) {
-        if (i == 128 * script->world->options.nprocs)
+    for (i = 0; i < 2048 * script->world->options.nprocs; i++) {
+        if (i == 1024 * script->world->options.nprocs)
             script->world->now += 120000000000u;
         sim_progress(script->world, i % script->world->options.nprocs);
     }

@@ -283,7 +283,7 @@ static void test_vote_timeout(void **state)
     sim_script_do(c.script, 0, SIM_POST, 0);
     sim_script_do(c.script, 2, SIM_POST, 0);
     assert_true(sim_script_run(c.script));
-    for (i = 0; i < 1000; i++) {
+    for (i = 0; i < 3000; i++) {
         c.world->now += 1000000000;
         sim_progress(c.world, 0);
     }
