@@ -192,38 +192,6 @@ static gdr_status_t read_head(const gdr_log_t *log, const void *packed, size_t b
     return GDR_ERR_INVALID;
 }
 
-gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
-                            gdr_net_rmem_t **out)
-{
-    const gdr_log_t *log = peer->net->log;
-    gdr_net_rmem_t *rmem;
-    packed_head_t head;
-    gdr_status_t result = read_head(log, packed, bytes, &head);
-    ucs_status_t status;
-    bool entered;
-
-    if (result != GDR_OK)
-        return result;
-    rmem = calloc(1, sizeof(*rmem));
-    if (rmem == NULL) {
-        gdr_error(log, "no memory for a peer's region");
-        return GDR_ERR_NO_MEMORY;
-    }
-    entered = gdr_ucx_enter_if_old(peer->net);
-    status = ucp_ep_rkey_unpack(peer->ep, (const char *)packed + sizeof(head), &rmem->rkey);
-    gdr_ucx_leave(peer->net, entered);
-    if (status != UCS_OK) {
-        free(rmem);
-        return gdr_ucx_failed(log, "ucp_ep_rkey_unpack", status);
-    }
-    rmem->peer = peer;
-    rmem->address = head.address;
-    rmem->bytes = head.bytes;
-    rmem->device = head.device != 0;
-    *out = rmem;
-    return GDR_OK;
-}
-
 static void append(gdr_net_rmem_t **list, gdr_net_rmem_t *rmem)
 {
     rmem->next = *list;
@@ -270,5 +238,53 @@ gdr_status_t gdr_ucx_map(gdr_net_rmem_t *rmem, uint64_t *address)
         return GDR_ERR_UNSUPPORTED;
     }
     *address = (uint64_t)(uintptr_t)local;
+    return GDR_OK;
+}
+
+/* Where cuda_ipc does not reach the peer's device UCX takes puts through the host, and does not say
+ * so. */
+static void check_reach(gdr_net_rmem_t *rmem)
+{
+    gdr_net_t *net = rmem->peer->net;
+    uint64_t address;
+
+    if (net->emulation_said || !net->maps_windows || gdr_ucx_map(rmem, &address) == GDR_OK)
+        return;
+    gdr_warn(net->log, "UCX cannot map a window of a peer on this node (no peer access between the "
+                       "devices, or no CUDA IPC here): device memory passes through host memory");
+    net->emulation_said = true;
+}
+
+gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
+                            gdr_net_rmem_t **out)
+{
+    const gdr_log_t *log = peer->net->log;
+    gdr_net_rmem_t *rmem;
+    packed_head_t head;
+    gdr_status_t result = read_head(log, packed, bytes, &head);
+    ucs_status_t status;
+    bool entered;
+
+    if (result != GDR_OK)
+        return result;
+    rmem = calloc(1, sizeof(*rmem));
+    if (rmem == NULL) {
+        gdr_error(log, "no memory for a peer's region");
+        return GDR_ERR_NO_MEMORY;
+    }
+    entered = gdr_ucx_enter_if_old(peer->net);
+    status = ucp_ep_rkey_unpack(peer->ep, (const char *)packed + sizeof(head), &rmem->rkey);
+    gdr_ucx_leave(peer->net, entered);
+    if (status != UCS_OK) {
+        free(rmem);
+        return gdr_ucx_failed(log, "ucp_ep_rkey_unpack", status);
+    }
+    rmem->peer = peer;
+    rmem->address = head.address;
+    rmem->bytes = head.bytes;
+    rmem->device = head.device != 0;
+    if (rmem->device && peer->only_ipc)
+        check_reach(rmem);
+    *out = rmem;
     return GDR_OK;
 }

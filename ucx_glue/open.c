@@ -114,6 +114,8 @@ static gdr_status_t create_worker(gdr_net_t *net)
 
 /* From this version on UCX finds the context of a put by itself. */
 #define FINDS_CONTEXTS_MINOR 20
+/* From this version on ucp_rkey_ptr knows cuda_ipc. */
+#define MAPS_WINDOWS_MINOR 21
 
 static gdr_status_t start(gdr_net_t *net)
 {
@@ -126,6 +128,7 @@ static gdr_status_t start(gdr_net_t *net)
     if (status != GDR_OK)
         ucp_cleanup(net->context);
     ucp_get_version(&major, &minor, &release);
+    net->maps_windows = major > 1 || minor >= MAPS_WINDOWS_MINOR;
     net->needs_context = major == 1 && minor < FINDS_CONTEXTS_MINOR;
     return status;
 }

@@ -48,10 +48,16 @@ static ucs_status_t create_ep(gdr_net_peer_t *peer, const void *address)
 
 #define MAX_TRANSPORTS 32
 
-/* Whether a transport moves device memory without the CPU. */
+/* cuda_ipc does not say before a key is there whether it reaches the peer's device. */
+static bool is_ipc(const char *name)
+{
+    return strncmp(name, "cuda_ipc", strlen("cuda_ipc")) == 0;
+}
+
+/* Whether a network moves device memory without the CPU. */
 static bool is_direct(const char *name)
 {
-    static const char *const prefixes[] = {"cuda_ipc", "rc_", "dc_", "gga_", "srd"};
+    static const char *const prefixes[] = {"rc_", "dc_", "gga_", "srd"};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
@@ -60,7 +66,7 @@ static bool is_direct(const char *name)
 }
 
 /* Which path runs, and why not a better one: once for the first peer and the first slow one. */
-static void say_transports(const gdr_net_peer_t *peer)
+static void say_transports(gdr_net_peer_t *peer)
 {
     ucp_transport_entry_t entries[MAX_TRANSPORTS] = {{NULL, NULL}};
     ucp_ep_attr_t attr = {
@@ -69,13 +75,14 @@ static void say_transports(const gdr_net_peer_t *peer)
     };
     gdr_net_t *net = peer->net;
     char names[512] = "";
-    bool direct = false;
+    bool direct = false, ipc = false;
 
     if (ucp_ep_query(peer->ep, &attr) != UCS_OK)
         return;
     for (unsigned i = 0; i < attr.transports.num_entries && i < MAX_TRANSPORTS; i++) {
         size_t used = strlen(names);
         direct |= is_direct(entries[i].transport_name);
+        ipc |= is_ipc(entries[i].transport_name);
         snprintf(names + used, sizeof(names) - used, "%s%s/%s", used ? " " : "",
                  entries[i].transport_name, entries[i].device_name);
     }
@@ -83,7 +90,8 @@ static void say_transports(const gdr_net_peer_t *peer)
             "connection to a peer: %s%s", names,
             peer->reports_errors ? "" : "; it does not report errors");
     net->transports_said = true;
-    if (!direct && !net->emulation_said && !net->params.host_windows) {
+    peer->only_ipc = ipc && !direct && !net->params.host_windows;
+    if (!direct && !ipc && !net->emulation_said && !net->params.host_windows) {
         gdr_warn(net->log,
                  "UCX has neither cuda_ipc nor GPUDirect RDMA to a peer (only %s): device "
                  "memory passes through host memory",

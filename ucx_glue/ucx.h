@@ -76,6 +76,7 @@ struct gdr_net {
     uint64_t owner;       /* context of the window that was registered last */
     void (*lost)(void *ctx); /* whom to tell that a peer has failed, or NULL */
     void *lost_ctx;
+    bool maps_windows;    /* this UCX can: where it fails, the device is out of reach */
     bool needs_context;   /* this UCX wants it to be current for puts and progress */
     bool windows_checked;
     bool transports_said, emulation_said;
@@ -95,8 +96,9 @@ struct gdr_net_peer {
     gdr_net_t *net;
     ucp_ep_h ep;
     gdr_status_t status;
-    bool reports_errors;      /* made with UCP_ERR_HANDLING_MODE_PEER */
-    gdr_ucx_op_t *ops;        /* in progress */
+    bool only_ipc;       /* nothing but cuda_ipc spares device memory the way through the host */
+    bool reports_errors; /* made with UCP_ERR_HANDLING_MODE_PEER */
+    gdr_ucx_op_t *ops;   /* in progress */
     gdr_net_rmem_t *released; /* with operations in progress: they may use them */
     gdr_ucx_verify_t *verify; /* NULL: nothing was put yet that could be read back */
 };

@@ -35,6 +35,8 @@ run "another CUDA_VISIBLE_DEVICES on each rank" 60 "$emu" --devices 4 mpirun -np
     --mca coll gdr "$work/own_device" "$programs/cases" odd_counts large
 run "devices that cannot reach each other" 60 env CUDA_EMU_PEERS=none "$emu" mpirun -np 3 \
     --mca coll gdr "$programs/cases" min_in_place other_device
+says "and that is said" 40 "passes through host memory" env CUDA_EMU_PEERS=none "$emu" \
+    mpirun -np 2 --mca coll gdr "$programs/path" gdr/
 run "spawn" 60 "$emu" mpirun -np 2 --mca coll gdr --mca coll_gdr_staging allow \
     "$programs/cases" spawn
 prints "a communicator left to MPI_Finalize" 60 "6 checks, 0 failed" "$emu" mpirun -np 3 \
