@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define EMU_DEVICE_MAX            16
+#define EMU_QUEUES_MAX            32 /* as CUDA_DEVICE_MAX_CONNECTIONS */
 #define EMU_DEVICE_DEFAULT        2
 #define EMU_DEVICE_MEM_DEFAULT    (UINT64_C(4) << 30)
 #define EMU_DEVICE_CC_MAJOR       9

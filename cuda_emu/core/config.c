@@ -115,6 +115,7 @@ static void read_config(void)
     config.delay_us = (unsigned)number("CUDA_EMU_DELAY", 0, 60000000, 0);
     config.seed = mix((uint64_t)number("CUDA_EMU_SEED", 0, INT32_MAX, 1) * 1000003 +
                       (uint64_t)emu_local_rank());
+    config.queues = (unsigned)number("CUDA_EMU_QUEUES", 0, EMU_QUEUES_MAX, 0);
     config.sync = number("CUDA_EMU_SYNC", 0, 1, 0) != 0;
     config.verbose = number("CUDA_EMU_VERBOSE", 0, 9, 0) != 0;
     config.poison = number("CUDA_EMU_POISON", 0, 1, 0) != 0;

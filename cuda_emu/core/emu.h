@@ -34,6 +34,7 @@ struct emu_config {
     size_t memory;       /* CUDA_EMU_MEM: bytes per card */
     unsigned delay_us;   /* CUDA_EMU_DELAY: longest random delay of a stream operation */
     uint64_t seed;       /* CUDA_EMU_SEED, mixed with the local rank */
+    unsigned queues;     /* CUDA_EMU_QUEUES: that the streams of a context share; 0: one each */
     bool sync;           /* CUDA_EMU_SYNC: operations that can run do so in the caller */
     bool verbose;        /* CUDA_EMU_VERBOSE */
     bool poison;         /* CUDA_EMU_POISON: fill new memory of any size with a pattern */
@@ -99,9 +100,9 @@ struct emu_ctx {
     bool primary;
     bool alive;
     unsigned flags;
-    unsigned retained;        /* primary: references */
+    unsigned retained;             /* primary: references */
     uint64_t peers[EMU_PEERS_MAX]; /* ids of contexts, 0: free; under emu_lock */
-    _Atomic(CUresult) sticky; /* 700 and its like: every later call returns it */
+    _Atomic(CUresult) sticky;      /* 700 and its like: every later call returns it */
     size_t limits[CU_LIMIT_MAX];
     CUfunc_cache cache_config;
     pthread_mutex_t submit;     /* order between streams, and the list of them */
@@ -242,6 +243,7 @@ struct emu_stream {
     uint64_t id;
     unsigned flags;
     int priority;
+    unsigned queue; /* streams with the same number run as one: emu_config()->queues */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct emu_op *head, **tail;

@@ -90,6 +90,21 @@ static CUresult order_with_legacy(struct emu_stream *stream, struct emu_op *op)
     return rc;
 }
 
+/* A queue is worked off in the order of the calls, whichever of its streams they are for. */
+static CUresult order_in_queue(struct emu_stream *stream, struct emu_op *op)
+{
+    CUresult rc = CUDA_SUCCESS;
+
+    if (emu_config()->queues == 0)
+        return CUDA_SUCCESS;
+    for (struct emu_stream *s = stream->ctx->streams; s != NULL && rc == CUDA_SUCCESS;
+         s = s->next) {
+        if (s != stream && s->queue == stream->queue)
+            rc = emu_op_depend(op, s, emu_stream_last(s));
+    }
+    return rc;
+}
+
 static bool op_ready(struct emu_op *op)
 {
     for (struct emu_dep *dep = op->deps; dep != NULL; dep = dep->next) {
@@ -270,6 +285,8 @@ static CUresult append(struct emu_stream *stream, struct emu_op *op, bool *mine,
     CUresult rc = order_with_legacy(stream, op);
     bool ready;
 
+    if (rc == CUDA_SUCCESS)
+        rc = order_in_queue(stream, op);
     if (rc != CUDA_SUCCESS)
         return rc;
     ready = (emu_config()->sync || op->caller_waits) && op_ready(op);

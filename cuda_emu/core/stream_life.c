@@ -54,6 +54,8 @@ struct emu_stream *emu_stream_new(struct emu_ctx *ctx, unsigned flags, int prior
     stream->tail = &stream->head;
     init_sync(stream);
     pthread_mutex_lock(&ctx->submit);
+    if (emu_config()->queues != 0)
+        stream->queue = ctx->stream_ordinal % emu_config()->queues;
     stream->rng = seed_of(ctx->stream_ordinal++);
     stream->next = ctx->streams;
     ctx->streams = stream;

@@ -24,6 +24,8 @@ static const char help[] =
     "  --mem SIZE    memory of each device: bytes, or with K, M, G, T (default 4G)\n"
     "  --delay US    longest random delay of a stream operation, in microseconds (default 0)\n"
     "  --seed S      seed of the delays (default 1); a run with the same seed delays alike\n"
+    "  --queues N    hardware queues that the streams of a context share in turn, at most 32\n"
+    "                (default 0: each stream has its own; a card has 8)\n"
     "  --sync        operations that can run do so before the call returns\n"
     "  --trace FILE  a line per call into FILE.PID\n"
     "  --verbose     say what is unusual, and which functions are not implemented\n"
@@ -92,6 +94,15 @@ static void check_seed(const char *value)
     set("CUDA_EMU_SEED", value);
 }
 
+static void check_queues(const char *value)
+{
+    long number;
+
+    if (emu_parse_long(value, 0, EMU_QUEUES_MAX, &number) != 0)
+        fail(EXIT_USAGE, "--queues %s: not a number from 0 to %d", value, EMU_QUEUES_MAX);
+    set("CUDA_EMU_QUEUES", value);
+}
+
 /* A relative name would mean another file in each process that changes its directory. */
 static void check_trace(const char *value)
 {
@@ -142,8 +153,8 @@ static const struct option {
 } options[] = {
     {"--devices", 1, check_devices}, {"--mem", 1, check_mem},       {"--delay", 1, check_delay},
     {"--seed", 1, check_seed},       {"--trace", 1, check_trace},   {"--sync", 0, set_sync},
-    {"--verbose", 0, set_verbose},   {"--print-x", 0, ask_print_x}, {"--help", 0, print_help},
-    {"-h", 0, print_help},
+    {"--queues", 1, check_queues},   {"--verbose", 0, set_verbose}, {"--print-x", 0, ask_print_x},
+    {"--help", 0, print_help},       {"-h", 0, print_help},
 };
 
 static const struct option *find_option(const char *text, size_t length)

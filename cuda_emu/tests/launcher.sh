@@ -7,7 +7,7 @@ SRC=${GDR_SRCDIR:?}/cuda_emu/tests
 DIR=$(mktemp -d "${TMPDIR:-/tmp}/cuda_emu_launcher_XXXXXX") || exit 99
 trap 'rm -rf "$DIR"' EXIT
 failed=0
-unset CUDA_EMU_DEVICES CUDA_EMU_TWINS CUDA_EMU_DELAY CUDA_EMU_SEED CUDA_EMU_SYNC CUDA_EMU_MEM
+unset CUDA_EMU_QUEUES CUDA_EMU_DEVICES CUDA_EMU_TWINS CUDA_EMU_DELAY CUDA_EMU_SEED CUDA_EMU_SYNC CUDA_EMU_MEM
 
 check() { # WHAT CONDITION...
     what=$1
@@ -44,6 +44,7 @@ refused --mem 99999999999T true
 refused --delay -1 true
 refused --delay 1e3 true
 refused --seed 99999999999 true
+refused --queues 33 true
 refused --no-such-option true
 refused --sync=1 true
 refused --trace
@@ -51,7 +52,7 @@ refused --devices
 
 run "$EMU" --help
 check "--help" test "$rc:$(lines err)" = 0:0
-for option in devices mem delay seed sync trace verbose print-x; do
+for option in devices mem delay seed queues sync trace verbose print-x; do
     check "--help tells --$option" says out "--$option"
 done
 
@@ -76,10 +77,14 @@ first=$(cat "$DIR/out")
 # shellcheck disable=SC2016
 LD_LIBRARY_PATH=/some/where run "$EMU" "$EMU" sh -c 'echo $LD_LIBRARY_PATH'
 check "nested" test "$(cat "$DIR/out")" = "$first"
-run "$EMU" --devices 1 --print-x
+# shellcheck disable=SC2016
+run "$EMU" --queues 8 sh -c 'echo "$CUDA_EMU_QUEUES"'
+check "--queues" test "$rc:$(cat "$DIR/out")" = 0:8
+run "$EMU" --devices 1 --queues=8 --print-x
 check "--print-x" test "$rc:$(lines out)" = 0:1
 check "--print-x names the search path" says out "-x LD_LIBRARY_PATH"
 check "--print-x names what is set" says out "-x CUDA_EMU_DEVICES"
+check "--print-x names the queues" says out "-x CUDA_EMU_QUEUES"
 check "--print-x names no more" test -z "$(grep CUDA_EMU_DELAY "$DIR/out")"
 
 # An installed copy somewhere else finds the libraries beside it.

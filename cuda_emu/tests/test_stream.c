@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
 struct gate {
@@ -430,6 +431,51 @@ static void test_delays(void **state)
     expect_ok(delays_take_time, ENV("CUDA_EMU_DELAY=10000", "CUDA_EMU_SEED=5"));
 }
 
+/*
+ * Programming Guide, "CUDA Environment Variables", CUDA_DEVICE_MAX_CONNECTIONS: the number of "work
+ * queues from the host to each device". Where two streams share one, a wait at its head holds up
+ * the write behind it.
+ */
+static void one_releases_other(bool shared)
+{
+    CUstream first, second;
+    struct gate gate;
+
+    use_device(0);
+    gate = new_gate();
+    OK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    hold(gate, first);
+    OK(cuStreamWriteValue32(second, gate.address, 1, 0));
+    if (shared) {
+        pause_a_little();
+        IS(cuStreamQuery(first), CUDA_ERROR_NOT_READY);
+        IS(cuStreamQuery(second), CUDA_ERROR_NOT_READY);
+        release(gate);
+    }
+    OK(cuStreamSynchronize(first));
+    OK(cuStreamSynchronize(second));
+}
+
+static void shared_queue(void)
+{
+    one_releases_other(true);
+}
+
+static void own_queues(void)
+{
+    one_releases_other(false);
+}
+
+static void test_queues(void **state)
+{
+    (void)state;
+    expect_ok(shared_queue, ENV("CUDA_EMU_QUEUES=1"));
+    expect_ok(shared_queue, ENV("CUDA_EMU_QUEUES=1", "CUDA_EMU_SYNC=1"));
+    expect_ok(own_queues, ENV("CUDA_EMU_QUEUES=2"));
+    expect_ok(own_queues, NO_ENV);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_default_streams), cmocka_unit_test(test_events),
         cmocka_unit_test(test_host_functions),  cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_priorities),      cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_queues),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
