@@ -7,12 +7,6 @@
 
 enum { PACK_MAGIC = 0x51317a };
 
-typedef struct sim_late {
-    struct sim_late *next;
-    uint64_t address, bytes;
-    uint8_t data[];
-} sim_late_t;
-
 typedef struct done_op {
     struct done_op *next;
     gdr_net_op_t *op;
@@ -78,54 +72,14 @@ static void land(const flight_t *flight)
         free((flight_t *)flight);
 }
 
-void sim_net_settle(sim_proc_t *proc)
-{
-    while (proc->late != NULL) {
-        sim_late_t *late = proc->late;
-
-        proc->late = late->next;
-        if (sim_region_holds(proc, late->address, late->bytes))
-            memcpy((void *)(uintptr_t)late->address, late->data, late->bytes);
-        free(late);
-    }
-}
-
-void sim_net_forget(sim_proc_t *proc)
-{
-    while (proc->late != NULL) {
-        sim_late_t *late = proc->late;
-
-        proc->late = late->next;
-        free(late);
-    }
-}
-
-static void settle_event(sim_world_t *world, void *a, void *b)
-{
-    (void)world;
-    (void)b;
-    sim_net_settle(a);
-}
-
 static void data_arrives(sim_world_t *world, void *a, void *b)
 {
     flight_t *flight = a;
-    sim_late_t **end = &flight->to->late, *late;
 
+    (void)world;
     (void)b;
-    if (!lost(flight) && sim_region_holds(flight->to, flight->target, flight->bytes)) {
-        late = sim_alloc(sizeof(*late) + flight->bytes);
-        late->address = flight->target;
-        late->bytes = flight->bytes;
-        memcpy(late->data, (const void *)(uintptr_t)flight->source, flight->bytes);
-        while (*end != NULL)
-            end = &(*end)->next;
-        *end = late;
-        if (world->options.flush_rdma)
-            sim_after(world, 4 * world->options.net_delay, settle_event, flight->to, NULL);
-        else
-            sim_net_settle(flight->to);
-    }
+    if (!lost(flight) && sim_region_holds(flight->to, flight->target, flight->bytes))
+        sim_net_late(flight->to, flight->target, flight->source, flight->bytes);
     land(flight);
 }
 

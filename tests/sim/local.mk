@@ -3,6 +3,7 @@ if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/sim.h tests/sim/script.h tests/sim/harness.h \
 	tests/sim/world.c tests/sim/alloc.c tests/sim/fake_ctl.c tests/sim/fake_net.c \
+	tests/sim/fake_late.c \
 	tests/sim/fake_dev.c tests/sim/reduce.c tests/sim/script.c
 
 sim_ldadd = tests/sim/libsim.la libgdr_engine.la libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)

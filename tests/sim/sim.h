@@ -111,6 +111,8 @@ void sim_reset_device(sim_world_t *world, int proc);
 gdr_status_t sim_open_dev(void *ctx, int ordinal, const gdr_dev_ops_t **ops, gdr_dev_t **dev);
 gdr_status_t sim_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net);
 gdr_status_t sim_ctl_send(void *ctx, int proc, const void *message, size_t bytes);
+/* Data has come for `address`; it gets there when a flush or time brings it. */
+void sim_net_late(sim_proc_t *proc, uint64_t address, uint64_t source, uint64_t bytes);
 void sim_net_settle(sim_proc_t *proc); /* brings late data into the device's memory */
 void sim_net_forget(sim_proc_t *proc);
 bool sim_dev_waits(const sim_proc_t *proc); /* some stream will wait for a word that is not there */
