@@ -9,7 +9,7 @@
 #include "mca/gdr_mca.h"
 
 typedef struct gdr_away {
-    struct gdr_away_helper *helper;     /* of the lane's device */
+    struct gdr_away_helper *helper;    /* of the lane's device */
     struct gdr_away_copy *send, *recv; /* NULL: none */
     uint64_t user_recv;
     uint64_t bytes;

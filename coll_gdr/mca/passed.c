@@ -15,23 +15,27 @@ typedef struct ompi_communicator_t *comm_t;
 
 /* Lists of n arguments: parameters, members, what is passed on, what is kept, what was kept. */
 #define PARAMS_0(A)
-#define PARAMS_4(A, B, C, D) A a, B b, C c, D d,
-#define PARAMS_5(A, B, C, D, E) PARAMS_4(A, B, C, D) E e,
-#define PARAMS_6(A, B, C, D, E, F) PARAMS_5(A, B, C, D, E) F f,
-#define PARAMS_7(A, B, C, D, E, F, G) PARAMS_6(A, B, C, D, E, F) G g,
+#define PARAMS_4(A, B, C, D)             A a, B b, C c, D d,
+#define PARAMS_5(A, B, C, D, E)          PARAMS_4(A, B, C, D) E e,
+#define PARAMS_6(A, B, C, D, E, F)       PARAMS_5(A, B, C, D, E) F f,
+#define PARAMS_7(A, B, C, D, E, F, G)    PARAMS_6(A, B, C, D, E, F) G g,
 #define PARAMS_8(A, B, C, D, E, F, G, H) PARAMS_7(A, B, C, D, E, F, G) H h,
-#define MEMBERS_0(A) A none;
-#define MEMBERS_4(A, B, C, D) A a; B b; C c; D d;
-#define MEMBERS_5(A, B, C, D, E) MEMBERS_4(A, B, C, D) E e;
-#define MEMBERS_6(A, B, C, D, E, F) MEMBERS_5(A, B, C, D, E) F f;
-#define MEMBERS_7(A, B, C, D, E, F, G) MEMBERS_6(A, B, C, D, E, F) G g;
+#define MEMBERS_0(A)                     A none;
+#define MEMBERS_4(A, B, C, D)                                                                      \
+    A a;                                                                                           \
+    B b;                                                                                           \
+    C c;                                                                                           \
+    D d;
+#define MEMBERS_5(A, B, C, D, E)          MEMBERS_4(A, B, C, D) E e;
+#define MEMBERS_6(A, B, C, D, E, F)       MEMBERS_5(A, B, C, D, E) F f;
+#define MEMBERS_7(A, B, C, D, E, F, G)    MEMBERS_6(A, B, C, D, E, F) G g;
 #define MEMBERS_8(A, B, C, D, E, F, G, H) MEMBERS_7(A, B, C, D, E, F, G) H h;
 #define NAMES_0
-#define NAMES_4 a, b, c, d,
-#define NAMES_5 NAMES_4 e,
-#define NAMES_6 NAMES_5 f,
-#define NAMES_7 NAMES_6 g,
-#define NAMES_8 NAMES_7 h,
+#define NAMES_4  a, b, c, d,
+#define NAMES_5  NAMES_4 e,
+#define NAMES_6  NAMES_5 f,
+#define NAMES_7  NAMES_6 g,
+#define NAMES_8  NAMES_7 h,
 #define VALUES_0 0
 #define VALUES_4 NAMES_4
 #define VALUES_5 NAMES_5

@@ -32,7 +32,7 @@ typedef struct gdr_mca_request {
     gdr_request_state_t state;
     bool ordered; /* in the module's list */
     int rc;
-    gdr_later_fn_t later;    /* NULL: this is an allreduce */
+    gdr_later_fn_t later;   /* NULL: this is an allreduce */
     uint64_t later_args[8]; /* bytes of a structure that `later` knows */
     gdr_mca_args_t args;
     gdr_call_desc_t desc;

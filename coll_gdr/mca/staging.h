@@ -5,12 +5,12 @@
 #include "mca/gdr_mca.h"
 
 typedef struct gdr_stage {
-    gdr_mca_args_t user; /* as called */
-    gdr_mca_args_t host; /* what the previous handler gets */
+    gdr_mca_args_t user;           /* as called */
+    gdr_mca_args_t host;           /* what the previous handler gets */
     struct gdr_stage_block *block; /* host memory of both buffers; NULL: none needed */
-    ptrdiff_t low;   /* first byte of the data, relative to a buffer's address */
-    size_t bytes;    /* of the data of one buffer, holes included */
-    void *recv_copy; /* host copy of the receive buffer, NULL: it is host memory */
+    ptrdiff_t low;                 /* first byte of the data, relative to a buffer's address */
+    size_t bytes;                  /* of the data of one buffer, holes included */
+    void *recv_copy;               /* host copy of the receive buffer, NULL: it is host memory */
 } gdr_stage_t;
 
 /*
