@@ -100,6 +100,18 @@ static void say_transports(gdr_net_peer_t *peer)
     }
 }
 
+static void say_unreachable(const gdr_net_t *net, ucs_status_t status)
+{
+    const char *tls = getenv("UCX_TLS"), *devices = getenv("UCX_NET_DEVICES");
+
+    if (status == UCS_ERR_UNREACHABLE)
+        gdr_warn(
+            net->log,
+            "UCX has no transport to a peer with UCX_TLS=%s and UCX_NET_DEVICES=%s: unset them, "
+            "or add sm (same node), rc or tcp to UCX_TLS",
+            tls != NULL ? tls : "(not set)", devices != NULL ? devices : "(not set)");
+}
+
 gdr_status_t gdr_ucx_peer_create(gdr_net_t *net, const void *address, size_t bytes,
                                  gdr_net_peer_t **out)
 {
@@ -119,6 +131,7 @@ gdr_status_t gdr_ucx_peer_create(gdr_net_t *net, const void *address, size_t byt
     status = create_ep(peer, address);
     if (status != UCS_OK) {
         free(peer);
+        say_unreachable(net, status);
         return gdr_ucx_failed(net->log, "ucp_ep_create", status);
     }
     *out = peer;

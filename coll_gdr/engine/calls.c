@@ -222,7 +222,8 @@ static gdr_status_t run(gdr_call_t *call)
     return status;
 }
 
-/* What this process had is gone: all members vote again, once the calls before are over. */
+/* What this process had is gone, or a member is out of its reach: all members vote again, once the
+ * calls before are over. Those that others have begun cannot end without this one. */
 static gdr_status_t renew(gdr_team_t *team)
 {
     gdr_status_t status = gdr_lost_members(team);
@@ -254,11 +255,13 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
         return GDR_OK;
     }
     gdr_devices_check(team->engine);
-    if (team->device->generation == 0 || team->engine->unfit != NULL)
+    if (team->device->generation == 0 || team->engine->unfit != NULL || team->unreached != GDR_OK)
         return renew(team);
     status = gdr_device_prepare(team->device, call->desc.op, call->desc.type);
     if (status == GDR_OK)
         status = gdr_peers_wire(team, planned);
+    if (team->unreached != GDR_OK)
+        return renew(team);
     if (status != GDR_OK)
         return status;
     queue_pop(team);

@@ -164,6 +164,7 @@ struct gdr_team {
     int32_t rank, size;
     gdr_team_state_t state;
     gdr_status_t status;
+    gdr_status_t unreached; /* why a member could not be connected to: no call begins any more */
     uint32_t epoch;
     bool eligible, active;
     bool device_flags; /* every member's device has stream words */

@@ -205,7 +205,7 @@ gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
         if (!member->pushed)
             status = push(team, member);
         if (status == GDR_OK && member->known && !member->ready)
-            status = member_connect(team->engine, member);
+            status = team->unreached = member_connect(team->engine, member);
         waiting = waiting || !member->ready;
     }
     if (status != GDR_OK)

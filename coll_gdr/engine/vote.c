@@ -198,6 +198,9 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
     gdr_devices_check(engine);
     if (engine->unfit != NULL)
         return engine->unfit;
+    *status = team->unreached;
+    if (*status != GDR_OK)
+        return "no connection to a member";
     *status = gdr_net_get(engine);
     if (*status != GDR_OK)
         return "no network for device memory";

@@ -38,6 +38,11 @@ run "the same, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$work/only_ra
 only_rank_1 "CUDA_EMU_FAIL=cuCtxGetId:*"
 run "a rank whose contexts have no number: staged" 30 "$emu" mpirun -np 2 --mca coll gdr \
     "$work/only_rank_1" "$path" staged
+says "a transport list that reaches nobody: staged, and named" 30 "with UCX_TLS=self,cuda" \
+    env UCX_TLS=self,cuda "$emu" mpirun -np 2 --mca coll gdr "$path" staged
+only_rank_1 UCX_TLS=self,cuda
+run "the same, nonblocking, on one rank only" 30 "$emu" mpirun -np 3 --mca coll gdr \
+    "$work/only_rank_1" "$path" -i staged
 says "staging is said, once" 30 "copied through host memory (said once)" "$emu" mpirun -np 2 \
     --mca coll gdr "$programs/cases" long_double
 prints "staging=allow is silent" 30 "4 checks, 0 failed" "$emu" mpirun -np 2 --mca coll gdr \

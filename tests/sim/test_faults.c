@@ -42,10 +42,29 @@ static bool somebody_failed(const sim_script_t *script)
     return false;
 }
 
+/* A member that cannot be connected to: every call is served on all ranks, or declined on all. */
+static void assert_all_alike(const sim_case_t *c)
+{
+    int i, k;
+
+    for (k = 0; k < CALLS; k++) {
+        gdr_status_t first = c->script->ranks[0].posted[k].status;
+
+        assert_true(first == GDR_OK || first == GDR_ERR_DECLINED);
+        for (i = 1; i < c->world->options.nprocs; i++)
+            assert_int_equal(c->script->ranks[i].posted[k].status, first);
+    }
+}
+
+static bool is_wiring(const char *port)
+{
+    return port != NULL && (strcmp(port, "net.connect") == 0 || strcmp(port, "net.import") == 0);
+}
+
 static void test_port_faults(void **state)
 {
     uint64_t n, last = 1;
-    int m;
+    int m, wirings = 0;
 
     (void)state;
     for (m = 0; m < SIM_MODES; m++) {
@@ -59,9 +78,14 @@ static void test_port_faults(void **state)
             last = c.world->procs[n % 3].failed_port != NULL ? n + 8 : last;
             snprintf(what, sizeof(what), "port call %llu (%s) fails, %s", (unsigned long long)n,
                      c.world->procs[n % 3].failed_port, sim_modes[m].name);
+            if (is_wiring(c.world->procs[n % 3].failed_port)) {
+                wirings++;
+                assert_all_alike(&c);
+            }
             assert_true(sim_case_end(&c, what));
         }
     }
+    assert_true(wirings > 0);
 }
 
 static void test_allocation_faults(void **state)
