@@ -134,13 +134,19 @@ static void to_team(gdr_team_t *team, const gdr_inbox_entry_t *entry,
         reject(engine, entry, "body makes no sense");
 }
 
-/* Takes the entry over. */
+/* Takes the entry over. Where too many are kept the oldest goes: a communicator that is about to be
+ * made was written to lately, one that is long gone may have been written to at any time. */
 static void keep_orphan(gdr_engine_t *engine, gdr_inbox_entry_t *entry)
 {
-    if (engine->orphan_bytes + entry->bytes > GDR_ORPHAN_BYTES_MAX) {
-        reject(engine, entry, "too many messages for communicators that do not exist here");
-        free(entry);
-        return;
+    while (engine->orphan_bytes + entry->bytes > GDR_ORPHAN_BYTES_MAX) {
+        gdr_inbox_entry_t *oldest = engine->orphans;
+
+        reject(engine, oldest, "too many are kept for communicators that do not exist here");
+        engine->orphan_bytes -= oldest->bytes;
+        engine->orphans = oldest->next;
+        if (engine->orphans == NULL)
+            engine->orphans_end = &engine->orphans;
+        free(oldest);
     }
     engine->orphan_bytes += entry->bytes;
     entry->next = NULL;

@@ -112,6 +112,38 @@ static void test_forged(void **state)
     }
 }
 
+/* Messages about communicators that never come to be do not crowd out those that do. */
+static void test_flood(void **state)
+{
+    enum { FLOOD = 6000 };
+    sim_options_t options = sim_options(2, 6);
+    sim_case_t c = sim_case(&options, "auto", &sim_modes[1]);
+    int team = sim_script_team(c.script), i;
+    struct {
+        gdr_message_head_t head;
+        gdr_vote_body_t body;
+    } m;
+
+    (void)state;
+    sim_start(c.world);
+    memset(&m, 0, sizeof(m));
+    m.head.magic = GDR_MESSAGE_MAGIC;
+    m.head.type = GDR_MESSAGE_VOTE;
+    m.head.bytes = sizeof(m.body);
+    m.head.total = sizeof(m.body);
+    for (i = 0; i < FLOOD; i++) {
+        m.head.team = 1000 + (uint64_t)i;
+        gdr_engine_deliver(c.world->procs[0].engine, 1, &m, sizeof(m));
+    }
+    sim_script_all(c.script, SIM_CREATE, team);
+    add_rounds(&c, team, 2);
+    sim_script_all(c.script, SIM_FREE, team);
+    assert_true(sim_script_run(c.script));
+    assert_true(c.world->rejected > 1000);
+    assert_true(c.world->procs[0].engine->orphan_bytes <= GDR_ORPHAN_BYTES_MAX);
+    assert_true(sim_case_end(&c, "a flood of messages"));
+}
+
 /* One process creates its communicators long after the others have used theirs. */
 static void test_early(void **state)
 {
@@ -301,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_noise),   cmocka_unit_test(test_forged),
         cmocka_unit_test(test_early),   cmocka_unit_test(test_counts),
         cmocka_unit_test(test_timeout), cmocka_unit_test(test_vote_timeout),
+        cmocka_unit_test(test_flood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
