@@ -138,7 +138,8 @@ static void to_team(gdr_team_t *team, const gdr_inbox_entry_t *entry,
  * made was written to lately, one that is long gone may have been written to at any time. */
 static void keep_orphan(gdr_engine_t *engine, gdr_inbox_entry_t *entry)
 {
-    while (engine->orphan_bytes + entry->bytes > GDR_ORPHAN_BYTES_MAX) {
+    while (engine->orphans != NULL &&
+           engine->orphan_bytes + entry->bytes > GDR_ORPHAN_BYTES_MAX) {
         gdr_inbox_entry_t *oldest = engine->orphans;
 
         reject(engine, oldest, "too many are kept for communicators that do not exist here");
