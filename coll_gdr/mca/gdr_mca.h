@@ -197,7 +197,7 @@ void gdr_progress_add(struct gdr_mca_request *request);
 
 /* ---- others --------------------------------------------------------------------------------- */
 
-int gdr_providers_ensure(void); /* D11; component register */
+int gdr_providers_ensure(void); /* at component register */
 int gdr_pvars_register(void);
 
 #endif

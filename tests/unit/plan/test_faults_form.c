@@ -247,7 +247,7 @@ static void forbidden_buffers(void **state)
     call_expect(&call, GDR_CHECK_FORM, "may not touch");
     call_make_long(&call, "ring", 3);
     sched = call.plans[0]->full;
-    sched_operand(sched, sched_step(sched, GDR_STEP_PUT, 0), 0)->buffer = GDR_BUFFER_SEND; /* D1 */
+    sched_operand(sched, sched_step(sched, GDR_STEP_PUT, 0), 0)->buffer = GDR_BUFFER_SEND;
     call_expect(&call, GDR_CHECK_FORM, "may not touch");
     call_make_long(&call, "ring", 3);
     sched = call.plans[0]->full;
