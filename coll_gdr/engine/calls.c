@@ -187,12 +187,11 @@ static void set_modes(gdr_call_t *call)
     const gdr_engine_config_t *config = &call->team->engine->config;
     uint32_t modes = gdr_peers_own_modes(call->team);
 
-    call->device_flags = (modes & (call->desc.blocking ? GDR_MODE_BIT_BLOCKING
-                                                       : GDR_MODE_BIT_NONBLOCKING)) != 0;
-    call->ahead = call->device_flags &&
-                  (config->stream_waits == GDR_MODE_ON ||
-                   (config->stream_waits == GDR_MODE_AUTO && call->desc.blocking &&
-                    !config->thread_multiple));
+    call->device_flags =
+        (modes & (call->desc.blocking ? GDR_MODE_BIT_BLOCKING : GDR_MODE_BIT_NONBLOCKING)) != 0;
+    call->ahead = call->device_flags && (config->stream_waits == GDR_MODE_ON ||
+                                         (config->stream_waits == GDR_MODE_AUTO &&
+                                          call->desc.blocking && !config->thread_multiple));
 }
 
 /* From here on the call has a number: whatever goes wrong kills the team. */

@@ -58,8 +58,8 @@ gdr_status_t gdr_context_take(gdr_call_t *call, uint32_t index, gdr_context_t **
     taken->index = index;
     taken->followed = false;
     taken->window_offset = lane->offset + call->part * layout->part_bytes;
-    taken->ctl_offset = lane->ctl_index * engine->config.plan.ctl_bytes +
-                        call->part * layout->ctl_part_bytes;
+    taken->ctl_offset =
+        lane->ctl_index * engine->config.plan.ctl_bytes + call->part * layout->ctl_part_bytes;
     status = fit(taken, call->planned);
     if (status == GDR_OK)
         status = gdr_stream_acquire(call->team->device, call->device_flags, &taken->stream);

@@ -27,8 +27,9 @@ static void add(line_t *line, const char *format, ...)
 static void add_item(line_t *line, const gdr_context_t *context, uint32_t item)
 {
     const gdr_item_t *fixed = &context->program->items[item];
-    const gdr_step_t *step = &context->program->sched->steps[item < context->program->sched->nsteps
-                                                                 ? item : fixed->wait];
+    const gdr_step_t *step =
+        &context->program->sched
+             ->steps[item < context->program->sched->nsteps ? item : fixed->wait];
     gdr_item_state_t state = context->items[item].state;
 
     if (fixed->kind == GDR_STEP_WAIT)

@@ -100,8 +100,7 @@ bool gdr_context_stream_rests(const gdr_context_t *context)
 static bool context_rests(const gdr_context_t *context)
 {
     if (!gdr_context_stream_rests(context)) {
-        if (context->call->device_flags &&
-            gdr_context_engine(context)->ticks % RELEASE_TICKS == 0)
+        if (context->call->device_flags && gdr_context_engine(context)->ticks % RELEASE_TICKS == 0)
             gdr_context_release_waits(context);
         return false;
     }
@@ -179,9 +178,9 @@ gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *paylo
         return GDR_ERR_INVALID;
     if (team->state == GDR_TEAM_DEAD || team->state == GDR_TEAM_DECLINED)
         return GDR_OK;
-    gdr_error(team->engine->ports.log,
-              "communicator %llu, rank %d of %d: rank %d reports: %s", (unsigned long long)team->id,
-              team->rank, team->size, rank, gdr_status_string((gdr_status_t)body.status));
+    gdr_error(team->engine->ports.log, "communicator %llu, rank %d of %d: rank %d reports: %s",
+              (unsigned long long)team->id, team->rank, team->size, rank,
+              gdr_status_string((gdr_status_t)body.status));
     team_end(team, (gdr_status_t)body.status);
     return GDR_OK;
 }

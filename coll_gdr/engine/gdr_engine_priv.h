@@ -87,8 +87,8 @@ gdr_status_t gdr_peers_on_proc(gdr_engine_t *engine, gdr_proc_t *proc, const voi
                                size_t bytes);
 gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
                                  size_t bytes);
-gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch,
-                               const void *payload, size_t bytes);
+gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch, const void *payload,
+                               size_t bytes);
 
 /* vote.c */
 

@@ -17,13 +17,13 @@ typedef struct gdr_inbox_entry gdr_inbox_entry_t;
 
 enum {
     GDR_TEAM_BUCKETS = 64,
-    GDR_PLAN_CACHE = 16,       /* plans that a team remembers */
-    GDR_STREAMS_MAX = 1024,    /* completion words in the control page, of all devices */
-    GDR_STREAMS_HOST = 4,      /* per device: beyond it host-driven contexts share streams */
-    GDR_WINDOWS_MAX = 4,       /* per device */
+    GDR_PLAN_CACHE = 16,        /* plans that a team remembers */
+    GDR_STREAMS_MAX = 1024,     /* completion words in the control page, of all devices */
+    GDR_STREAMS_HOST = 4,       /* per device: beyond it host-driven contexts share streams */
+    GDR_WINDOWS_MAX = 4,        /* per device */
     GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
     GDR_STREAM_AREA_BYTES = GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
-    GDR_GONE_TEAMS = 64,       /* destroyed teams remembered, to drop late messages */
+    GDR_GONE_TEAMS = 64, /* destroyed teams remembered, to drop late messages */
     GDR_REASON_BYTES = 160
 };
 
@@ -67,11 +67,11 @@ struct gdr_stream {
     gdr_dev_stream_t *handle;
     const uint64_t *word; /* in the control page, written by the device */
     uint64_t word_address;
-    uint64_t written;     /* last sequence enqueued */
-    bool wanted, urgent;  /* somebody waits for what was enqueued after `written` */
-    bool ordered;         /* may be blocked by a stream wait: not to be shared */
-    uint32_t users;       /* contexts */
-    uint32_t slot;        /* of the word */
+    uint64_t written;    /* last sequence enqueued */
+    bool wanted, urgent; /* somebody waits for what was enqueued after `written` */
+    bool ordered;        /* may be blocked by a stream wait: not to be shared */
+    uint32_t users;      /* contexts */
+    uint32_t slot;       /* of the word */
     gdr_token_t *first, **last;
 };
 
@@ -83,8 +83,8 @@ struct gdr_device {
     int ordinal;
     uint64_t generation;
     gdr_dev_caps_t caps;
-    uint64_t page_address; /* of the control page */
-    bool flush_due;        /* a host flag was seen since the last flush */
+    uint64_t page_address;           /* of the control page */
+    bool flush_due;                  /* a host flag was seen since the last flush */
     uint32_t prepared[GDR_OP_COUNT]; /* bit per type: its kernel is there */
     uint32_t nwindows;
     gdr_window_t *windows;
@@ -137,9 +137,9 @@ typedef struct gdr_planned {
     uint64_t count;
     uint32_t type_bytes;
     bool commutative;
-    bool wired;     /* all its peers are ready */
-    uint32_t users; /* calls in flight */
-    uint64_t used;  /* for replacing the one that was used least recently */
+    bool wired;       /* all its peers are ready */
+    uint32_t users;   /* calls in flight */
+    uint64_t used;    /* for replacing the one that was used least recently */
     gdr_plan_t *plan; /* NULL: no algorithm serves it */
     gdr_program_t *full, *last;
     int32_t *peers;
@@ -147,8 +147,8 @@ typedef struct gdr_planned {
 } gdr_planned_t;
 
 typedef enum gdr_team_state {
-    GDR_TEAM_NEW,      /* no call posted */
-    GDR_TEAM_VOTED,    /* waits for the verdict */
+    GDR_TEAM_NEW,   /* no call posted */
+    GDR_TEAM_VOTED, /* waits for the verdict */
     GDR_TEAM_READY,
     GDR_TEAM_DECLINED, /* for good */
     GDR_TEAM_DEAD      /* every call ends with `status` */
@@ -225,10 +225,10 @@ struct gdr_context {
     uint32_t index; /* context number: segment % depth */
     uint64_t segment;
     const gdr_program_t *program;
-    uint32_t remaining; /* items not done */
-    uint32_t cursor;    /* stream-ordered: next step to enqueue */
-    uint64_t stop;      /* abandoned: at rest when the stream has reached it */
-    bool followed;      /* ordered after the application's default stream */
+    uint32_t remaining;     /* items not done */
+    uint32_t cursor;        /* stream-ordered: next step to enqueue */
+    uint64_t stop;          /* abandoned: at rest when the stream has reached it */
+    bool followed;          /* ordered after the application's default stream */
     uint64_t window_offset; /* of the call's part, from the window's start */
     uint64_t ctl_offset;    /* from the control page's start */
     uint64_t send, recv;    /* device addresses of the segment */
@@ -280,9 +280,9 @@ struct gdr_engine {
     gdr_engine_config_t config;
     gdr_ports_t ports;
     uint64_t config_hash;
-    int busy;        /* atomic: somebody is inside */
-    int queue_lock;  /* atomic */
-    int work;        /* atomic: something was queued from outside */
+    int busy;       /* atomic: somebody is inside */
+    int queue_lock; /* atomic */
+    int work;       /* atomic: something was queued from outside */
 
     /* queue lock */
     gdr_call_t *posted, **posted_end;
@@ -315,7 +315,7 @@ struct gdr_engine {
     } gone[GDR_GONE_TEAMS];
     uint32_t ngone;
 
-    uint32_t ticks; /* progress calls, for what is done now and then */
+    uint32_t ticks;           /* progress calls, for what is done now and then */
     gdr_engine_stats_t stats; /* atomic, relaxed */
 };
 

@@ -13,12 +13,12 @@ enum {
 
 typedef struct gdr_message_head {
     uint32_t magic;
-    uint16_t type;  /* gdr_message_type_t */
-    uint16_t bytes; /* of this piece's payload */
+    uint16_t type;          /* gdr_message_type_t */
+    uint16_t bytes;         /* of this piece's payload */
     uint32_t total, offset; /* of the whole payload; of this piece in it */
     uint64_t team, nonce;   /* 0 between processes */
     int32_t rank;           /* the sender's in the team */
-    uint32_t epoch; /* of the team: how often its lanes were made anew */
+    uint32_t epoch;         /* of the team: how often its lanes were made anew */
 } gdr_message_head_t;
 
 enum { GDR_MESSAGE_PIECE = GDR_CTL_MAX - sizeof(gdr_message_head_t) };
@@ -30,7 +30,7 @@ typedef struct gdr_vote_body {
     uint32_t reserved;
     uint64_t config_hash;
     uint64_t last_call;
-    uint64_t done; /* calls before this epoch */
+    uint64_t done;                 /* calls before this epoch */
     char reason[GDR_REASON_BYTES]; /* terminated */
 } gdr_vote_body_t;
 

@@ -120,8 +120,8 @@ uint64_t gdr_wait_address(const gdr_context_t *context, uint32_t item)
 bool gdr_flag_arrived(const gdr_context_t *context, uint32_t item)
 {
     const uint8_t *page = gdr_context_engine(context)->page;
-    uint64_t offset = gdr_layout_ctl_flag(layout_of(context), context->index,
-                                          step_of(context, item)->flag);
+    uint64_t offset =
+        gdr_layout_ctl_flag(layout_of(context), context->index, step_of(context, item)->flag);
 
     if (gdr_word_load(page + context->ctl_offset + offset) < gdr_wait_value(context, item))
         return false;
@@ -200,8 +200,8 @@ static void word_of_flag(const gdr_context_t *context, uint32_t item, gdr_net_wo
         word->roff = member->offset + part_offset(context) +
                      gdr_layout_flag(layout, context->index, step->flag);
         word->lmem = context->call->team->lane->window->mem;
-        word->loff = context->window_offset +
-                     gdr_layout_source(layout, context->index, step->channel);
+        word->loff =
+            context->window_offset + gdr_layout_source(layout, context->index, step->channel);
         return;
     }
     word->rmem = member->page;
@@ -255,8 +255,8 @@ gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item)
     const gdr_program_t *program = context->program;
 
     if (program->items[item].kind == GDR_ITEM_CREDIT)
-        return &context->ops[program->nchannels +
-                             step_of(context, program->items[item].wait)->flag];
+        return &context
+                    ->ops[program->nchannels + step_of(context, program->items[item].wait)->flag];
     return &context->ops[step_of(context, item)->channel];
 }
 
@@ -285,9 +285,8 @@ static gdr_status_t post(gdr_context_t *context, uint32_t item, gdr_net_op_t *op
 
 static bool may_post(const gdr_context_t *context, uint32_t item, const gdr_net_op_t *op)
 {
-    return op->status != GDR_INPROGRESS &&
-           (context->program->items[item].kind == GDR_ITEM_CREDIT ||
-            credit_is_there(context, item));
+    return op->status != GDR_INPROGRESS && (context->program->items[item].kind == GDR_ITEM_CREDIT ||
+                                            credit_is_there(context, item));
 }
 
 gdr_status_t gdr_issue_put(gdr_context_t *context, uint32_t item)

@@ -100,8 +100,7 @@ static const char *head_error(const gdr_inbox_entry_t *entry, gdr_message_head_t
 }
 
 /* GDR_ERR_INVALID: the body makes no sense. Other errors were dealt with by the receiver. */
-static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *head,
-                                 const void *body)
+static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *head, const void *body)
 {
     switch (head->type) {
     case GDR_MESSAGE_VOTE:
@@ -138,8 +137,7 @@ static void to_team(gdr_team_t *team, const gdr_inbox_entry_t *entry,
  * made was written to lately, one that is long gone may have been written to at any time. */
 static void keep_orphan(gdr_engine_t *engine, gdr_inbox_entry_t *entry)
 {
-    while (engine->orphans != NULL &&
-           engine->orphan_bytes + entry->bytes > GDR_ORPHAN_BYTES_MAX) {
+    while (engine->orphans != NULL && engine->orphan_bytes + entry->bytes > GDR_ORPHAN_BYTES_MAX) {
         gdr_inbox_entry_t *oldest = engine->orphans;
 
         reject(engine, oldest, "too many are kept for communicators that do not exist here");
@@ -181,8 +179,8 @@ static gdr_status_t assemble(gdr_proc_t *proc, const gdr_message_head_t *head, c
         proc->parts_total = head->total;
         proc->parts_have = 0;
     }
-    if (proc->parts == NULL || proc->parts_type != head->type ||
-        proc->parts_total != head->total || proc->parts_have != head->offset)
+    if (proc->parts == NULL || proc->parts_type != head->type || proc->parts_total != head->total ||
+        proc->parts_have != head->offset)
         return GDR_ERR_INVALID;
     memcpy(proc->parts + head->offset, data, head->bytes);
     proc->parts_have += head->bytes;

@@ -113,10 +113,8 @@ uint32_t gdr_peers_own_modes(const gdr_team_t *team)
     if (config->flags == GDR_FLAGS_DEVICE)
         return GDR_MODE_BIT_BLOCKING | GDR_MODE_BIT_NONBLOCKING;
     nonblocking = config->stream_waits == GDR_MODE_ON;
-    blocking = nonblocking ||
-               (config->stream_waits == GDR_MODE_AUTO && !config->thread_multiple);
-    return (blocking ? GDR_MODE_BIT_BLOCKING : 0u) |
-           (nonblocking ? GDR_MODE_BIT_NONBLOCKING : 0u);
+    blocking = nonblocking || (config->stream_waits == GDR_MODE_AUTO && !config->thread_multiple);
+    return (blocking ? GDR_MODE_BIT_BLOCKING : 0u) | (nonblocking ? GDR_MODE_BIT_NONBLOCKING : 0u);
 }
 
 static gdr_status_t push(gdr_team_t *team, gdr_member_t *member)
@@ -148,8 +146,8 @@ static gdr_status_t connect_proc(gdr_engine_t *engine, gdr_proc_t *proc)
         return GDR_ERR_NET;
     }
     if (proc->peer == NULL)
-        status = engine->net_ops->connect(engine->net, proc->address, proc->address_bytes,
-                                          &proc->peer);
+        status =
+            engine->net_ops->connect(engine->net, proc->address, proc->address_bytes, &proc->peer);
     if (status == GDR_OK && proc->page == NULL)
         status = engine->net_ops->import(proc->peer, proc->address + proc->address_bytes,
                                          proc->page_bytes, &proc->page);
@@ -165,13 +163,14 @@ static gdr_status_t import_window(gdr_engine_t *engine, gdr_proc_t *proc, uint32
     while (window != NULL && window->id != id)
         window = window->next;
     if (window == NULL) {
-        gdr_error(engine->ports.log, "process %d announced a lane in window %u, which it did not "
-                  "announce", proc->proc, id);
+        gdr_error(engine->ports.log,
+                  "process %d announced a lane in window %u, which it did not "
+                  "announce",
+                  proc->proc, id);
         return GDR_ERR_NET;
     }
     if (window->rmem == NULL)
-        status = engine->net_ops->import(proc->peer, window->packed, window->bytes,
-                                         &window->rmem);
+        status = engine->net_ops->import(proc->peer, window->packed, window->bytes, &window->rmem);
     *rmem = window->rmem;
     return status;
 }
@@ -265,8 +264,8 @@ gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const v
     return GDR_OK;
 }
 
-gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch,
-                               const void *payload, size_t bytes)
+gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch, const void *payload,
+                               size_t bytes)
 {
     const gdr_plan_params_t *plan = &team->engine->config.plan;
     gdr_member_t *member;

@@ -78,7 +78,8 @@ static gdr_status_t make_programs(gdr_planned_t *planned)
 
 static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
 {
-    gdr_plan_request_t request = {team->rank, team->size, planned->count, planned->type_bytes,
+    gdr_plan_request_t request = {team->rank,           team->size,
+                                  planned->count,       planned->type_bytes,
                                   planned->commutative, &team->engine->config.plan};
     gdr_status_t status = gdr_plan_make(&request, &planned->plan);
 

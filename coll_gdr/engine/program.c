@@ -85,8 +85,8 @@ static void count_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint3
         program->items[from].norder++;
     } else {
         program->items[from].ndone++;
-        program->items[from].urgent |= to < program->sched->nsteps &&
-                                       program->items[to].kind != GDR_STEP_WAIT;
+        program->items[from].urgent |=
+            to < program->sched->nsteps && program->items[to].kind != GDR_STEP_WAIT;
         program->items[from].wanted |= to >= program->sched->nsteps;
     }
 }

@@ -68,8 +68,7 @@ gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t done)
 
     /* The verdict of the epoch before may still be under way to us. */
     if ((team->state != GDR_TEAM_READY && team->state != GDR_TEAM_VOTED) || team->renewing ||
-        epoch != team->epoch + 1 ||
-        done < team->done || done > team->done + team->started)
+        epoch != team->epoch + 1 || done < team->done || done > team->done + team->started)
         return GDR_ERR_INVALID;
     begin(team, epoch, done);
     for (i = 0; i < GDR_LANE_CALLS; i++) {

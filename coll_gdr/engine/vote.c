@@ -23,7 +23,7 @@ static uint64_t hash_number(uint64_t hash, uint64_t number)
 uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
 {
     const gdr_plan_params_t *plan = &config->plan;
-    uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS, GDR_LANE_PARTS, plan->lane_bytes,
+    uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS,   GDR_LANE_PARTS,  plan->lane_bytes,
                           plan->ctl_bytes,   plan->chunk_size, plan->min_chunk, plan->depth};
     uint64_t hash = 0xcbf29ce484222325u;
     size_t i;

@@ -13,10 +13,9 @@ static gdr_status_t page_open(gdr_engine_t *engine)
     if (engine->ctl_lanes == NULL)
         return GDR_ERR_NO_MEMORY;
     engine->nctl_lanes = (uint32_t)lanes;
-    status = engine->net_ops->alloc_host(engine->net,
-                                         lanes * engine->config.plan.ctl_bytes +
-                                             GDR_STREAM_AREA_BYTES,
-                                         &address, &engine->page_mem);
+    status = engine->net_ops->alloc_host(
+        engine->net, lanes * engine->config.plan.ctl_bytes + GDR_STREAM_AREA_BYTES, &address,
+        &engine->page_mem);
     if (status == GDR_OK)
         engine->page = address;
     else
@@ -87,8 +86,8 @@ static gdr_status_t page_map(gdr_engine_t *engine, gdr_device_t *device)
 
 static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t *device)
 {
-    gdr_status_t status = engine->ports.open_dev(engine->ports.ctx, ordinal, &device->ops,
-                                                 &device->dev);
+    gdr_status_t status =
+        engine->ports.open_dev(engine->ports.ctx, ordinal, &device->ops, &device->dev);
 
     if (status != GDR_OK)
         return status;

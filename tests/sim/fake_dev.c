@@ -154,8 +154,7 @@ static bool command_run(gdr_dev_stream_t *stream, command_t *command)
         sim_net_settle(proc); /* CU_STREAM_WAIT_VALUE_FLUSH */
         return true;
     default:
-        __atomic_store_n((uint64_t *)(uintptr_t)command->address, command->value,
-                         __ATOMIC_RELEASE);
+        __atomic_store_n((uint64_t *)(uintptr_t)command->address, command->value, __ATOMIC_RELEASE);
         sim_dev_wake(proc);
         return true;
     }

@@ -22,8 +22,8 @@
 
 FOLD(float, a + b, a *b)
 FOLD(double, a + b, a *b)
-FOLD(int32_t, (uint32_t)a + (uint32_t)b, (uint32_t)a * (uint32_t)b)
-FOLD(int64_t, (uint64_t)a + (uint64_t)b, (uint64_t)a * (uint64_t)b)
+FOLD(int32_t, (uint32_t)a + (uint32_t)b, (uint32_t)a *(uint32_t)b)
+FOLD(int64_t, (uint64_t)a + (uint64_t)b, (uint64_t)a *(uint64_t)b)
 
 void sim_reduce(const gdr_dev_reduce_t *reduce, void *out)
 {

@@ -222,8 +222,7 @@ static void check_end(sim_script_t *script, int proc, int index)
     bool expected = call->expect == SIM_EXPECT_END ||
                     (call->expect == SIM_EXPECT_OK && status == GDR_OK) ||
                     (call->expect == SIM_EXPECT_DECLINED && status == GDR_ERR_DECLINED) ||
-                    (call->expect == SIM_EXPECT_ERROR && status < 0 &&
-                     status != GDR_ERR_DECLINED);
+                    (call->expect == SIM_EXPECT_ERROR && status < 0 && status != GDR_ERR_DECLINED);
 
     if (!expected)
         sim_fail(script->world, "process %d: call %d ended with: %s", proc, index,
@@ -354,8 +353,7 @@ bool sim_script_over(const sim_script_t *script)
     int i;
 
     for (i = 0; i < script->world->options.nprocs; i++) {
-        if (!script->world->procs[i].dead &&
-            script->ranks[i].position < script->ranks[i].nactions)
+        if (!script->world->procs[i].dead && script->ranks[i].position < script->ranks[i].nactions)
             return false;
     }
     return true;
@@ -363,8 +361,8 @@ bool sim_script_over(const sim_script_t *script)
 
 static void say_where(sim_script_t *script)
 {
-    static const char *const kinds[] = {"create team", "post call", "wait for call", "free team",
-                                        "reset device", "lose device"};
+    static const char *const kinds[] = {"create team", "post call",    "wait for call",
+                                        "free team",   "reset device", "lose device"};
     int i;
 
     for (i = 0; i < script->world->options.nprocs; i++) {

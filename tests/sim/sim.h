@@ -27,8 +27,8 @@ typedef struct sim_options {
     uint64_t net_delay, dev_delay, ctl_delay; /* up to, in virtual nanoseconds */
     bool stream_words, flush_rdma;
     bool keeps_mappings; /* of the network: as UCX */
-    bool overtake;     /* break the network: a word may come before its data */
-    bool reenter;      /* ports call progress, which must do nothing */
+    bool overtake;       /* break the network: a word may come before its data */
+    bool reenter;        /* ports call progress, which must do nothing */
     int log_level;
 } sim_options_t;
 
@@ -41,8 +41,8 @@ typedef struct sim_region {
 struct sim_proc {
     sim_world_t *world;
     int index;
-    bool dead;          /* it does nothing more */
-    bool broken;        /* killed: nothing reaches it or comes from it */
+    bool dead;   /* it does nothing more */
+    bool broken; /* killed: nothing reaches it or comes from it */
     bool is_progressing;
     bool in_port;
     gdr_engine_t *engine;
@@ -116,8 +116,8 @@ void sim_net_late(sim_proc_t *proc, uint64_t address, uint64_t source, uint64_t 
 void sim_net_settle(sim_proc_t *proc); /* brings late data into the device's memory */
 void sim_net_forget(sim_proc_t *proc);
 bool sim_dev_waits(const sim_proc_t *proc); /* some stream will wait for a word that is not there */
-void sim_dev_wake(sim_proc_t *proc); /* a word of its memory has changed */
-void sim_dev_break(sim_proc_t *proc); /* a sticky error of the context */
+void sim_dev_wake(sim_proc_t *proc);        /* a word of its memory has changed */
+void sim_dev_break(sim_proc_t *proc);       /* a sticky error of the context */
 void sim_reduce(const gdr_dev_reduce_t *reduce, void *out);
 
 /* Allocation faults: the n-th malloc, calloc or realloc inside the engine fails. 0 = none. */

@@ -69,8 +69,8 @@ static void test_port_faults(void **state)
     (void)state;
     for (m = 0; m < SIM_MODES; m++) {
         for (n = 1; n <= last; n += n < 60 ? 1 : 7) {
-            sim_case_t c = fault_case(3, n * 4 + (uint64_t)m, m % 2 ? "ring" : "twoshot",
-                                      &sim_modes[m]);
+            sim_case_t c =
+                fault_case(3, n * 4 + (uint64_t)m, m % 2 ? "ring" : "twoshot", &sim_modes[m]);
             char what[100];
 
             c.world->procs[n % 3].fail_port_call = n;
@@ -179,8 +179,8 @@ static void test_overtaking_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_port_faults),   cmocka_unit_test(test_allocation_faults),
-        cmocka_unit_test(test_device_breaks), cmocka_unit_test(test_process_dies),
+        cmocka_unit_test(test_port_faults),        cmocka_unit_test(test_allocation_faults),
+        cmocka_unit_test(test_device_breaks),      cmocka_unit_test(test_process_dies),
         cmocka_unit_test(test_overtaking_is_seen),
     };
 

@@ -201,9 +201,12 @@ static void test_declined_after(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),        cmocka_unit_test(test_one),
-        cmocka_unit_test(test_some),       cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_other_teams), cmocka_unit_test(test_at_the_end),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_one),
+        cmocka_unit_test(test_some),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_other_teams),
+        cmocka_unit_test(test_at_the_end),
         cmocka_unit_test(test_declined_after),
     };
 

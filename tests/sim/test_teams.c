@@ -302,11 +302,16 @@ static void test_mixed_modes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),        cmocka_unit_test(test_no_lane_left),
-        cmocka_unit_test(test_eight_outstanding), cmocka_unit_test(test_thousands),
-        cmocka_unit_test(test_declined),      cmocka_unit_test(test_silent_member),
-        cmocka_unit_test(test_no_stream_words), cmocka_unit_test(test_mixed_modes),
-        cmocka_unit_test(test_unserved_call), cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_no_lane_left),
+        cmocka_unit_test(test_eight_outstanding),
+        cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_declined),
+        cmocka_unit_test(test_silent_member),
+        cmocka_unit_test(test_no_stream_words),
+        cmocka_unit_test(test_mixed_modes),
+        cmocka_unit_test(test_unserved_call),
+        cmocka_unit_test(test_bad_arguments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
