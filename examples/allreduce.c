@@ -56,7 +56,7 @@ int main(int argc, char *argv[])
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     choose_device();
     if (host == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        return MPI_Abort(MPI_COMM_WORLD, 1);
 
     for (int i = 0; i < COUNT; i++)
         host[i] = (float)((rank + 1) * (i % 100));

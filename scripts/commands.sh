@@ -15,6 +15,12 @@ for path in sorted(glob.glob("commands/*.json"), key=os.path.getmtime):
     if os.path.exists(name) and "conftest" not in name:
         entry["file"] = name
         latest[name] = entry
+entries = list(latest.values())
 with open("compile_commands.json", "w") as database:
-    json.dump(list(latest.values()), database, indent=1)
+    json.dump(entries, database, indent=1)
+for entry in entries: # cppcheck does not read quotes in a definition
+    entry["arguments"] = [word.split("=")[0] + "=0" if '="' in word else word
+                          for word in entry["arguments"]]
+with open("cppcheck_commands.json", "w") as database:
+    json.dump(entries, database, indent=1)
 PYTHON

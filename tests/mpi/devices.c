@@ -41,7 +41,7 @@ static void recv_elsewhere(void)
     cudaDeviceSynchronize();
     t_download(host, recv, sizeof(host));
     for (int i = 0; i < COUNT; i++)
-        bad += host[i] != (float)(t_size * (t_size - 1) / 2);
+        bad += 2 * host[i] != (float)(t_size * (t_size - 1));
     t_check(bad == 0, "%zu of %d elements are wrong, the first is %g", bad, COUNT, (double)host[0]);
     t_device_free(recv);
     cudaSetDevice(t_rank % devices);
