@@ -18,8 +18,8 @@ for path in sorted(glob.glob("commands/*.json"), key=os.path.getmtime):
 entries = list(latest.values())
 with open("compile_commands.json", "w") as database:
     json.dump(entries, database, indent=1)
-for entry in entries: # cppcheck does not read quotes in a definition
-    entry["arguments"] = [word.split("=")[0] + "=0" if '="' in word else word
+for entry in entries: # cppcheck reads no quotes in a definition: any string
+    entry["arguments"] = [word.split("=")[0] + "=__FILE__" if '="' in word else word
                           for word in entry["arguments"]]
 with open("cppcheck_commands.json", "w") as database:
     json.dump(entries, database, indent=1)
