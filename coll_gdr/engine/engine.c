@@ -14,7 +14,6 @@ void gdr_engine_config_init(gdr_engine_config_t *config)
     config->ctl_bytes = 4ull << 20;
     config->flags = GDR_FLAGS_AUTO;
     config->stream_waits = GDR_MODE_AUTO;
-    config->mapped = GDR_MODE_AUTO;
     config->timeout_ns = 60000000000ull;
 }
 

@@ -47,7 +47,6 @@ typedef struct gdr_engine_config {
     uint64_t ctl_bytes;        /* of the control page */
     gdr_flags_mode_t flags;    /* auto = device flags for stream-ordered calls, else host flags */
     gdr_mode_t stream_waits;   /* auto = blocking calls below MPI_THREAD_MULTIPLE */
-    gdr_mode_t mapped;         /* read windows of mapped peers */
     bool thread_multiple;      /* this process's thread level */
     uint64_t timeout_ns;       /* say once what a call waits for; 0 = never */
 } gdr_engine_config_t;

@@ -9,7 +9,7 @@
 
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
-    char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *mapped, *flags, *stream_waits;
+    char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
     char *timeout;
 } raw;
 
@@ -135,8 +135,6 @@ static int register_strings(void)
          "(silently), warn (once per communicator), error (an MPI error instead where all ranks "
          "decide alike: on a communicator whose processes all have this component with the same "
          "parameters; else it is warn)"},
-        {"mapped", "auto", &raw.mapped,
-         "Read the windows of peers on the same node directly: auto, on, off"},
         {"flags", "auto", &raw.flags,
          "What announces data to a peer: auto, device (a word in its window), host (a word in its "
          "control page). device makes streams wait, of nonblocking calls, too: a CUDA call that "
@@ -166,16 +164,17 @@ static int register_numbers(gdr_params_t *params)
     rc = register_var(
         "priority",
         "Priority of coll/gdr, 0 to 100; 0 = not used. Above 78 it precedes Open MPI's "
-        "own handling of device buffers. Equal on all processes. A process that starts with 0 is "
-        "left alone for good: its communicators' calls are staged, whatever MPI_T sets later; what "
-        "MPI_T sets counts for communicators made afterwards and must be set alike on all",
+        "own handling of device buffers. Equal on all processes. A process that starts with 0 has "
+        "Open MPI's own calls for good, the others of its communicators stage, whatever MPI_T sets "
+        "later; what MPI_T sets counts for communicators made afterwards and must be set alike on "
+        "all",
         MCA_BASE_VAR_TYPE_INT, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL, &params->priority);
     if (rc != OMPI_SUCCESS)
         return rc;
     params->verbose = 0;
     rc = register_var("verbose",
-                      "0 = errors and what a user must know; 1 = which path runs and why; 2 = "
-                      "set-up; 3 = every call; -1 = errors only",
+                      "0 = errors and what a user must know; 1 = devices, connections, "
+                      "algorithms; 2 = set-up; 3 and more = every call; -1 = errors only",
                       MCA_BASE_VAR_TYPE_INT, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
                       &params->verbose);
     if (rc != OMPI_SUCCESS)
@@ -189,7 +188,8 @@ static int register_numbers(gdr_params_t *params)
         return rc;
     params->explain = false;
     return register_var(
-        "explain", "Print the path taken, once per communicator and power of two of bytes",
+        "explain",
+        "Print the algorithm of device calls, once per communicator and power of two of bytes",
         MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY, &params->explain);
 }
 
@@ -234,7 +234,6 @@ static void take_timeout(gdr_params_t *params)
 static void take_modes(gdr_params_t *params)
 {
     params->staging = choose("staging", raw.staging, staging_choices, GDR_STAGING_WARN);
-    params->engine.mapped = choose("mapped", raw.mapped, mode_choices, GDR_MODE_AUTO);
     params->engine.flags = choose("flags", raw.flags, flags_choices, GDR_FLAGS_AUTO);
     params->engine.stream_waits =
         choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_AUTO);

@@ -23,7 +23,7 @@
 
 typedef enum gdr_step_kind {
     GDR_STEP_PUT, /* in[0]: own slot -> out[0]: peer's slot, then its flag (0 bytes: flag alone) */
-    GDR_STEP_SIGNAL, /* the peer's flag alone */
+    GDR_STEP_SIGNAL, /* the peer's flag alone; no algorithm emits it yet */
     GDR_STEP_WAIT,   /* own flag; out[0]: where the peer's PUT has put its data (none for SIGNAL) */
     GDR_STEP_REDUCE, /* out = in[0] op in[1] op ... in this order; 2..MAX_IN inputs, 1..2 outputs */
     GDR_STEP_COPY    /* out = in[0]; 1..2 outputs */

@@ -21,7 +21,6 @@ takes_default window_size 99999999999999999999999
 takes_default window_size 1m
 takes_default window_size nan
 takes_default staging maybe
-takes_default mapped 2
 takes_default flags both
 takes_default stream_waits yes
 takes_default timeout -5

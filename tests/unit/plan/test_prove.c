@@ -1,25 +1,27 @@
 /* Every schedule of 1 to 64 ranks is proved: see plan/gdr_check.h for what that means. */
 #include "plan_test.h"
 
-static const char *const algorithms[] = {"twoshot", "ring"};
 static const uint32_t types[] = {1, 2, 4, 8, 16};
 
-static void prove(const char *algorithm, int32_t p, uint64_t count, uint32_t type_bytes,
+/* Who serves operations that do not commute claims rank order: that is proved, too. */
+static void prove(const gdr_algorithm_t *algorithm, int32_t p, uint64_t count, uint32_t type_bytes,
                   const gdr_plan_params_t *params)
 {
     gdr_plan_request_t request = plan_test_request(params, p, count, type_bytes);
     gdr_check_result_t result;
     gdr_status_t status;
+    gdr_shape_t shape;
 
-    request.commutative = algorithm[0] == 'r'; /* two-shot claims rank order */
+    request.commutative = false;
+    request.commutative = !algorithm->shape(&request, &shape);
     status = gdr_check_request(&request, &result);
-    if (algorithm[0] == 'r' && p == 1) {
+    if (!algorithm->shape(&request, &shape)) {
         assert_int_equal(status, GDR_ERR_UNSUPPORTED);
         return;
     }
     if (status != GDR_OK)
-        fail_msg("%s, %d ranks, %llu x %u bytes, depth %u, chunk %llu: status %d: %s", algorithm,
-                 (int)p, (unsigned long long)count, type_bytes, params->depth,
+        fail_msg("%s, %d ranks, %llu x %u bytes, depth %u, chunk %llu: status %d: %s",
+                 algorithm->name, (int)p, (unsigned long long)count, type_bytes, params->depth,
                  (unsigned long long)params->chunk_size, (int)status, result.text);
 }
 
@@ -40,10 +42,10 @@ static void odd_counts_of_few_ranks(void **state)
     for (int32_t p = 1; p <= 16; p++)
         for (uint32_t c = 0; c < ODD_COUNTS; c++)
             for (uint32_t t = 0; t < 5; t++)
-                for (uint32_t a = 0; a < 2; a++) {
-                    gdr_plan_params_t params = plan_test_params(algorithms[a]);
+                for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
+                    gdr_plan_params_t params = plan_test_params((*a)->name);
 
-                    prove(algorithms[a], p, odd_count(p, c), types[t], &params);
+                    prove(*a, p, odd_count(p, c), types[t], &params);
                 }
 }
 
@@ -52,11 +54,11 @@ static void odd_counts_of_many_ranks(void **state)
     (void)state;
     for (int32_t p = 17; p <= 64; p++)
         for (uint32_t i = 0; i < 4; i++)
-            for (uint32_t a = 0; a < 2; a++) {
-                gdr_plan_params_t params = plan_test_params(algorithms[a]);
+            for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
+                gdr_plan_params_t params = plan_test_params((*a)->name);
                 uint32_t c = (uint32_t)p + 3 * i;
 
-                prove(algorithms[a], p, odd_count(p, c), types[(c / ODD_COUNTS + i) % 5], &params);
+                prove(*a, p, odd_count(p, c), types[(c / ODD_COUNTS + i) % 5], &params);
             }
 }
 
@@ -70,8 +72,8 @@ static uint64_t long_message(int32_t p, uint32_t depth, uint32_t type_bytes, uin
 
 static void prove_long(int32_t p, uint32_t depth, uint32_t type_bytes, uint32_t tail)
 {
-    for (uint32_t a = 0; a < 2; a++) {
-        gdr_plan_params_t params = plan_test_small_chunks(algorithms[a], depth);
+    for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
+        gdr_plan_params_t params = plan_test_small_chunks((*a)->name, depth);
         uint64_t count = long_message(p, depth, type_bytes, tail);
         gdr_plan_request_t request = plan_test_request(&params, p, count, type_bytes);
         gdr_plan_t *plan;
@@ -82,7 +84,7 @@ static void prove_long(int32_t p, uint32_t depth, uint32_t type_bytes, uint32_t 
             assert_true(plan->nsegments >= 2 * (uint64_t)depth + 2);
             gdr_plan_free(plan);
         }
-        prove(algorithms[a], p, count, type_bytes, &params);
+        prove(*a, p, count, type_bytes, &params);
     }
 }
 
@@ -111,10 +113,10 @@ static void usual_chunks(void **state)
     (void)state;
     for (int32_t p = 2; p <= 9; p++)
         for (uint32_t t = 0; t < 4; t++)
-            for (uint32_t a = 0; a < 2; a++) {
-                gdr_plan_params_t params = plan_test_params(algorithms[a]);
+            for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
+                gdr_plan_params_t params = plan_test_params((*a)->name);
 
-                prove(algorithms[a], p, 4194304 + 13 * (uint64_t)p, sizes[t], &params);
+                prove(*a, p, 4194304 + 13 * (uint64_t)p, sizes[t], &params);
             }
 }
 
