@@ -109,13 +109,15 @@ static bool context_rests(const gdr_context_t *context)
 
 bool gdr_abandoned_rests(gdr_call_t *call)
 {
+    bool rests = true;
     uint32_t i;
 
+    /* All are looked at: the network may stand still until the streams of all have been let go. */
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL && !context_rests(call->contexts[i]))
-            return false;
+            rests = false;
     }
-    if (!ops_rest(call->flushes, call->nflushes))
+    if (!rests || !ops_rest(call->flushes, call->nflushes))
         return false;
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL)

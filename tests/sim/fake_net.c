@@ -63,7 +63,7 @@ typedef struct flight {
 
 static bool lost(const flight_t *flight)
 {
-    return flight->from->broken || flight->to->broken;
+    return sim_is_cut(flight->from, flight->to);
 }
 
 static void land(const flight_t *flight)
@@ -147,7 +147,7 @@ static void close_lost(gdr_net_t *net)
         if (peer->closing > 1 && --peer->closing == 1 && sim_dev_waits(net->proc))
             sim_fail(world, "process %d waits for a stream that waits for a word",
                      net->proc->index);
-        if (peer->closing > 0 || (!peer->to->broken && !net->proc->broken))
+        if (peer->closing > 0 || !sim_is_cut(net->proc, peer->to))
             continue;
         peer->closing = 2 + (unsigned)sim_random(world, 4);
         net->lost(net->lost_ctx);
@@ -365,7 +365,7 @@ static void net_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, g
     leave(peer->net);
     if (op->status == GDR_INPROGRESS)
         sim_fail(proc->world, "an op is posted twice");
-    if (sim_port_fails(proc, "net.put") || proc->broken || peer->to->broken) {
+    if (sim_port_fails(proc, "net.put") || sim_is_cut(proc, peer->to)) {
         op->status = GDR_ERR_NET;
         return;
     }
@@ -415,7 +415,7 @@ static void net_flush(gdr_net_peer_t *peer, gdr_net_op_t *op)
 
 static gdr_status_t peer_status(const gdr_net_peer_t *peer)
 {
-    return peer->to->broken || peer->net->proc->broken ? GDR_ERR_NET : GDR_OK;
+    return sim_is_cut(peer->net->proc, peer->to) ? GDR_ERR_NET : GDR_OK;
 }
 
 static void net_close(gdr_net_t *net)

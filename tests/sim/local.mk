@@ -10,7 +10,7 @@ sim_ldadd = tests/sim/libsim.la libgdr_engine.la libgdr_plan.la libgdr_base.la $
 sim_wrap = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 sim_tests = tests/sim/test_allreduce tests/sim/test_teams tests/sim/test_faults \
 	tests/sim/test_messages tests/sim/test_threads tests/sim/test_reset \
-	tests/sim/test_steady
+	tests/sim/test_steady tests/sim/test_abandon
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
 
@@ -34,4 +34,7 @@ tests_sim_test_reset_LDADD = $(sim_ldadd)
 tests_sim_test_steady_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_sim_test_steady_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_steady_LDADD = $(sim_ldadd)
+tests_sim_test_abandon_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_test_abandon_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_test_abandon_LDADD = $(sim_ldadd)
 endif

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POISON = 0xa5, IDLE_TURNS = 2000 };
-static const uint64_t GUARD = 64; /* bytes on either side of a buffer */
+enum { POISON = 0xa5, IDLE_TURNS = 2000, GUARD = 64 /* bytes on either side of a buffer */ };
 
 sim_script_t *sim_script_new(sim_world_t *world)
 {
@@ -193,24 +192,50 @@ static void check_result(sim_script_t *script, int proc, int index)
     }
 }
 
+static bool is_original(const sim_call_t *call, int index, int rank, const uint8_t *data,
+                        uint64_t element)
+{
+    size_t bytes = gdr_type_bytes(call->type), i;
+
+    if (call->in_place)
+        return holds(call->type, data, element, input_of(call, index, rank, element));
+    for (i = 0; i < bytes; i++) {
+        if (data[element * bytes + i] != POISON)
+            return false;
+    }
+    return true;
+}
+
 static void check_untouched(sim_script_t *script, int proc, int index)
 {
     const sim_call_t *call = &script->calls[index];
     const sim_posted_t *posted = &script->ranks[proc].posted[index];
+    int rank = rank_in(&script->teams[call->team], proc);
     uint64_t i;
 
-    for (i = 0; i < posted->recv.bytes && !call->in_place; i++) {
-        if (posted->recv.data[i] != POISON) {
+    for (i = 0; i < call->count; i++) {
+        if (!is_original(call, index, rank, posted->recv.data, i)) {
             sim_fail(script->world, "process %d: declined call %d wrote its buffer", proc, index);
             return;
         }
     }
-    for (i = 0; i < call->count && call->in_place; i++) {
-        if (!holds(call->type, posted->recv.data, i,
-                   input_of(call, index, rank_in(&script->teams[call->team], proc), i))) {
-            sim_fail(script->world, "process %d: declined call %d spoiled its input", proc, index);
-            return;
-        }
+}
+
+/* A failed call has written final values only; one in place has kept the rest of its input. */
+static void check_partly(sim_script_t *script, int proc, int index)
+{
+    const sim_call_t *call = &script->calls[index];
+    const sim_team_t *team = &script->teams[call->team];
+    const uint8_t *data = script->ranks[proc].posted[index].recv.data;
+    uint64_t i;
+
+    for (i = 0; i < call->count && call->partly; i++) {
+        if (is_original(call, index, rank_in(team, proc), data, i) ||
+            holds(call->type, data, i, result_of(call, index, team->size, i)))
+            continue;
+        sim_fail(script->world, "process %d: failed call %d: element %llu is neither old nor final",
+                 proc, index, (unsigned long long)i);
+        return;
     }
 }
 
@@ -234,6 +259,7 @@ static void check_end(sim_script_t *script, int proc, int index)
     } else if (status == GDR_ERR_DECLINED) {
         check_untouched(script, proc, index);
     } else {
+        check_partly(script, proc, index);
         posted->after = sim_alloc(posted->recv.bytes);
         memcpy(posted->after, posted->recv.data, posted->recv.bytes);
         return;

@@ -31,6 +31,7 @@ typedef struct sim_call {
     gdr_type_t type;
     bool in_place, blocking;
     sim_expect_t expect;
+    bool partly; /* where it fails, every element must be as it was, or final */
 } sim_call_t;
 
 typedef enum sim_action_kind {

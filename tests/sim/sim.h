@@ -74,6 +74,8 @@ struct sim_world {
     unsigned nevents, events_capacity;
     sim_proc_t procs[SIM_PROCS_MAX];
     uint64_t ctl_last[SIM_PROCS_MAX][SIM_PROCS_MAX];
+    bool cut[SIM_PROCS_MAX][SIM_PROCS_MAX]; /* no data passes between the two, either way */
+    uint64_t events_run;
     uint64_t generations, net_live, dev_live;
     gdr_log_t log;
     char last_log[1100];
@@ -105,6 +107,9 @@ bool sim_region_holds(const sim_proc_t *proc, uint64_t address, uint64_t bytes);
 bool sim_port_fails(sim_proc_t *proc, const char *name);
 /* The process vanishes: what it has in flight is lost, its peers learn of it after a while. */
 void sim_kill(sim_world_t *world, int proc);
+/* The transport loses its connection between two processes; control messages still pass. */
+void sim_cut(sim_world_t *world, int a, int b);
+bool sim_is_cut(const sim_proc_t *a, const sim_proc_t *b); /* or one of them is broken */
 /* cudaDeviceReset */
 void sim_reset_device(sim_world_t *world, int proc);
 

@@ -111,6 +111,7 @@ bool sim_run_event(sim_world_t *world)
         i = child;
     }
     world->events[i] = last;
+    world->events_run++;
     if (first.time > world->now)
         world->now = first.time;
     first.fn(world, first.a, first.b);
@@ -267,4 +268,16 @@ void sim_kill(sim_world_t *world, int proc)
 {
     world->procs[proc].dead = world->procs[proc].broken = true;
     sim_dev_wake(&world->procs[proc]);
+}
+
+void sim_cut(sim_world_t *world, int a, int b)
+{
+    world->cut[a][b] = world->cut[b][a] = true;
+    sim_dev_wake(&world->procs[a]);
+    sim_dev_wake(&world->procs[b]);
+}
+
+bool sim_is_cut(const sim_proc_t *a, const sim_proc_t *b)
+{
+    return a->broken || b->broken || a->world->cut[a->index][b->index];
 }
