@@ -74,7 +74,7 @@ void gdr_mca_shutdown(void)
     gdr_progress_stop();
     gdr_stage_shutdown();
     gdr_away_shutdown();
-    gdr_module_shutdown();
+    gdr_nonce_shutdown();
     atomic_store(&gdr_mca.engine, NULL);
     /* A call that the application never waited for keeps its communicator, and that its team. */
     if (engine != NULL && atomic_load(&gdr_mca.teams) == 0)

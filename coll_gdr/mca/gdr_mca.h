@@ -84,7 +84,10 @@ OBJ_CLASS_DECLARATION(gdr_mca_module_t);
 /* MCA entry point: a module for `comm`, or NULL (priority 0). Purely local. */
 mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm, int *priority);
 
-void gdr_module_shutdown(void);
+/* A number that is equal on all members and differs from that of every communicator that had the
+ * same id before; false: no memory. Once per communicator, when it is made. */
+bool gdr_nonce_take(struct ompi_communicator_t *comm, uint64_t *nonce);
+void gdr_nonce_shutdown(void);
 
 /* Puts the module in front of the previous components' other nonblocking collectives; and undoes
  * what that holds. The communicator's slots still are the previous components'. */
