@@ -61,6 +61,16 @@ uint64_t gdr_device_owner(uint64_t address)
     return info.context;
 }
 
+uint64_t gdr_device_current(void)
+{
+    const gdr_driver_t *cu = gdr_driver_bound();
+    CUcontext current = NULL;
+
+    if (cu == NULL || cu->cuCtxGetCurrent(&current) != CUDA_SUCCESS)
+        return 0;
+    return (uint64_t)(uintptr_t)current;
+}
+
 bool gdr_device_enter(uint64_t context)
 {
     const gdr_driver_t *cu = gdr_driver_bound();

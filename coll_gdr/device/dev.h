@@ -60,7 +60,7 @@ void gdr_dev_unload_kernels(gdr_dev_t *dev, bool alive);
 /* Entries of gdr_dev_ops_t that live in files of their own. */
 gdr_status_t gdr_dev_stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream);
 void gdr_dev_stream_destroy(gdr_dev_stream_t *stream);
-gdr_status_t gdr_dev_follow_default(gdr_dev_stream_t *stream, uint64_t buffer);
+gdr_status_t gdr_dev_follow_default(gdr_dev_stream_t *stream, uint64_t buffer, uint64_t caller);
 gdr_status_t gdr_dev_stream_status(gdr_dev_stream_t *stream);
 gdr_status_t gdr_dev_sync(gdr_dev_stream_t *stream);
 gdr_status_t gdr_dev_reduce(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce);

@@ -211,6 +211,24 @@ void gdr_driver_leave(const gdr_driver_scope_t *scope)
     gdr_driver()->cuCtxPopCurrent(&popped);
 }
 
+CUcontext gdr_driver_primary(int ordinal)
+{
+    const gdr_driver_t *cu = gdr_driver();
+    CUcontext context = NULL;
+    unsigned int flags = 0;
+    CUdevice device;
+    int active = 0;
+
+    if (cu->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
+        cu->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
+        return NULL;
+    /* The handle is only given together with a reference. */
+    if (cu->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return NULL;
+    cu->cuDevicePrimaryCtxRelease(device);
+    return context;
+}
+
 uint64_t gdr_driver_primary_id(CUdevice device, CUcontext primary)
 {
     const gdr_driver_t *cu = gdr_driver();

@@ -46,6 +46,8 @@ void gdr_driver_leave(const gdr_driver_scope_t *scope);
 /* Swaps the capture mode of the calling thread; *mode is then the old one. */
 void gdr_driver_capture_mode(CUstreamCaptureMode *mode);
 
+/* The primary context of a device by ordinal; NULL if it is not active. Takes no reference. */
+CUcontext gdr_driver_primary(int ordinal);
 /* Number of the primary context of a device, 0 if it is not active. */
 uint64_t gdr_driver_primary_id(CUdevice device, CUcontext primary);
 

@@ -66,6 +66,8 @@ static inline bool gdr_device_is_device(const gdr_mem_info_t *info)
  * on the same thread, after true only.
  */
 uint64_t gdr_device_owner(uint64_t address);
+/* Handle of the context that is current in the calling thread; 0: none. */
+uint64_t gdr_device_current(void);
 bool gdr_device_enter(uint64_t context);
 void gdr_device_leave(void);
 /* A bracket around calls into such a library: what it does to the driver leaves graph captures of
@@ -92,11 +94,19 @@ gdr_status_t gdr_device_open(const gdr_device_params_t *params, int ordinal,
                              const gdr_dev_ops_t **ops, gdr_dev_t **dev);
 
 /*
- * Makes the memory at `address` (a device or managed address of any device) readable and writable
- * for kernels of dev; enables peer access once per pair. GDR_ERR_UNSUPPORTED, logged as info the
- * first time per pair: copy it with gdr_device_copy_peer() instead. Thread rule of gdr_dev_t.
+ * Whether kernels in the primary context of `ordinal` may read and write `bytes` (1 or more) from
+ * `address` on, memory that no context owns: of pools, where the pool gives access, and of VMM
+ * mappings.
  */
-gdr_status_t gdr_device_reach(gdr_dev_t *dev, uint64_t address);
+bool gdr_device_touches(int ordinal, uint64_t address, uint64_t bytes);
+
+/*
+ * Makes `bytes` (1 or more) of memory at `address` (a device or managed address of any device)
+ * readable and writable for kernels of dev; enables peer access once per pair.
+ * GDR_ERR_UNSUPPORTED, logged as info the first time per pair: copy it with
+ * gdr_device_copy_peer() instead. Thread rule of gdr_dev_t.
+ */
+gdr_status_t gdr_device_reach(gdr_dev_t *dev, uint64_t address, uint64_t bytes);
 
 /*
  * Enqueues a copy between memory that the stream's device can reach and memory that it cannot (of

@@ -40,30 +40,72 @@ static bool reach_device(gdr_dev_t *dev, int ordinal, CUcontext owner)
     return known->yes;
 }
 
-gdr_status_t gdr_device_reach(gdr_dev_t *dev, uint64_t address)
+/* With the context of whom it is about current. A range may run over several mappings: its ends
+ * are looked at. */
+static bool may_touch(uint64_t address, uint64_t bytes)
+{
+    uint64_t ends[2] = {address, address + bytes - 1};
+
+    for (int i = 0; i < 2; i++) {
+        CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_ACCESS_FLAGS;
+        unsigned int flags = 0;
+        void *data = &flags;
+
+        if (gdr_driver()->cuPointerGetAttributes(1, &attribute, &data, ends[i]) != CUDA_SUCCESS ||
+            flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
+            return false;
+    }
+    return true;
+}
+
+bool gdr_device_touches(int ordinal, uint64_t address, uint64_t bytes)
+{
+    CUcontext context = gdr_driver() == NULL ? NULL : gdr_driver_primary(ordinal);
+    bool yes;
+
+    if (context == NULL || !gdr_device_enter((uint64_t)(uintptr_t)context))
+        return false;
+    yes = may_touch(address, bytes);
+    gdr_device_leave();
+    return yes;
+}
+
+/* Peer access is the application's to give for pools and VMM memory, and does not reach what a
+ * context has got from another process: the driver is asked. */
+static bool reach(gdr_dev_t *dev, const gdr_mem_info_t *info, uint64_t address, uint64_t bytes)
+{
+    CUcontext owner = (CUcontext)(uintptr_t)info->context;
+
+    if (info->ordinal < 0 || info->ordinal >= gdr_device_count())
+        return false;
+    if (owner != NULL &&
+        (info->ordinal == dev->ordinal || !reach_device(dev, info->ordinal, owner)))
+        return false;
+    return gdr_device_touches(dev->ordinal, address, bytes);
+}
+
+gdr_status_t gdr_device_reach(gdr_dev_t *dev, uint64_t address, uint64_t bytes)
 {
     gdr_mem_info_t info;
-    CUcontext owner;
 
     gdr_device_classify((const void *)(uintptr_t)address, &info);
-    owner = (CUcontext)(uintptr_t)info.context;
-    if (info.kind != GDR_MEM_DEVICE || owner == dev->context)
+    if (info.kind != GDR_MEM_DEVICE || info.context == (uint64_t)(uintptr_t)dev->context)
         return GDR_OK; /* managed and registered memory is reached from everywhere */
-    if (info.ordinal == dev->ordinal)
-        return owner == NULL ? GDR_OK : GDR_ERR_UNSUPPORTED;
-    /* Access to pools and VMM memory is the application's to grant. */
-    if (info.ordinal < 0 || info.ordinal >= gdr_device_count() || owner == NULL)
-        return GDR_ERR_UNSUPPORTED;
-    return reach_device(dev, info.ordinal, owner) ? GDR_OK : GDR_ERR_UNSUPPORTED;
+    return reach(dev, &info, address, bytes) ? GDR_OK : GDR_ERR_UNSUPPORTED;
 }
 
 /* The context to name for an address in a copy between contexts. */
 static CUcontext owner_of(const gdr_dev_t *dev, uint64_t address)
 {
     gdr_mem_info_t info;
+    CUcontext primary = NULL;
 
     gdr_device_classify((const void *)(uintptr_t)address, &info);
-    return info.context != 0 ? (CUcontext)(uintptr_t)info.context : dev->context;
+    if (info.context != 0)
+        return (CUcontext)(uintptr_t)info.context;
+    if (info.ordinal >= 0 && info.ordinal != dev->ordinal)
+        primary = gdr_driver_primary(info.ordinal);
+    return primary != NULL ? primary : dev->context;
 }
 
 gdr_status_t gdr_device_copy_peer(gdr_dev_stream_t *stream, uint64_t destination, uint64_t source,

@@ -99,7 +99,7 @@ static gdr_status_t follow(gdr_dev_stream_t *stream, CUevent event)
     return GDR_CU_CALL(dev->log, cuStreamWaitEvent, (stream->stream, event, 0));
 }
 
-/* A buffer of another context: an event of that one, for this time only. */
+/* Another context: an event of that one, for this time only. */
 static gdr_status_t follow_foreign(gdr_dev_stream_t *stream)
 {
     gdr_dev_t *dev = stream->dev;
@@ -114,23 +114,48 @@ static gdr_status_t follow_foreign(gdr_dev_stream_t *stream)
     return status;
 }
 
-gdr_status_t gdr_dev_follow_default(gdr_dev_stream_t *stream, uint64_t buffer)
+static gdr_status_t follow_context(gdr_dev_stream_t *stream, CUcontext context)
 {
     gdr_dev_t *dev = stream->dev;
     gdr_driver_scope_t scope;
+    gdr_status_t status = gdr_driver_enter(dev->log, context, &scope);
+
+    if (status != GDR_OK)
+        return status;
+    status = context == dev->context ? follow(stream, stream->followed) : follow_foreign(stream);
+    gdr_driver_leave(&scope);
+    return status;
+}
+
+/* Pools and VMM memory have no context: that of their device, and ours, are where they are used. */
+static gdr_status_t follow_owner(gdr_dev_stream_t *stream, const gdr_mem_info_t *info)
+{
+    CUcontext own = stream->dev->context, other = NULL;
+    gdr_status_t status;
+
+    if (info->context != 0)
+        return follow_context(stream, (CUcontext)(uintptr_t)info->context);
+    status = follow_context(stream, own);
+    if (info->ordinal >= 0 && info->ordinal != stream->dev->ordinal)
+        other = gdr_driver_primary(info->ordinal);
+    return status == GDR_OK && other != NULL ? follow_context(stream, other) : status;
+}
+
+gdr_status_t gdr_dev_follow_default(gdr_dev_stream_t *stream, uint64_t buffer, uint64_t caller)
+{
+    uint64_t own = (uint64_t)(uintptr_t)stream->dev->context;
     gdr_mem_info_t info;
-    CUcontext owner;
     gdr_status_t status;
 
     gdr_device_classify((const void *)(uintptr_t)buffer, &info);
-    /* Pools and VMM memory have no context: whoever uses them does so in the primary one. */
-    owner = info.context != 0 ? (CUcontext)(uintptr_t)info.context : dev->context;
-    status = gdr_driver_enter(dev->log, owner, &scope);
-    if (status != GDR_OK)
+    status = follow_owner(stream, &info);
+    if (status != GDR_OK || caller == 0 || caller == info.context ||
+        (caller == own && info.context == 0))
         return status;
-    status = owner == dev->context ? follow(stream, stream->followed) : follow_foreign(stream);
-    gdr_driver_leave(&scope);
-    return status;
+    if (!gdr_device_enter(caller)) /* it has ended meanwhile, and its work with it */
+        return GDR_OK;
+    gdr_device_leave();
+    return follow_context(stream, (CUcontext)(uintptr_t)caller);
 }
 
 gdr_status_t gdr_dev_stream_status(gdr_dev_stream_t *stream)

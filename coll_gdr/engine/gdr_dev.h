@@ -53,8 +53,9 @@ typedef struct gdr_dev_ops {
     void (*stream_destroy)(gdr_dev_stream_t *stream); /* waits for its work */
 
     /* Orders the stream after what the application has put into the NULL stream of the context
-     * that owns `buffer` (a device or managed address). An error if that stream is capturing. */
-    gdr_status_t (*follow_default)(gdr_dev_stream_t *stream, uint64_t buffer);
+     * that owns `buffer` (a device or managed address), of the primary contexts if none owns it,
+     * and of `caller` (handle of a context, 0: none). An error if such a stream is capturing. */
+    gdr_status_t (*follow_default)(gdr_dev_stream_t *stream, uint64_t buffer, uint64_t caller);
 
     gdr_status_t (*reduce)(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce);
     /* The stream goes on when *address >= value (64-bit, cyclic as CU_STREAM_WAIT_VALUE_GEQ). */

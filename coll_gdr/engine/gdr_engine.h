@@ -96,6 +96,7 @@ typedef struct gdr_call_desc {
     gdr_op_t op;
     gdr_type_t type;   /* gdr_optype_supported(op, type) */
     bool apart;        /* recv lies in another context than send: its NULL stream counts, too */
+    uint64_t context;  /* current in the caller, 0: none; its NULL stream counts, too */
     bool blocking;     /* equal on all members: MPI does not match blocking with nonblocking */
     gdr_status_t failed; /* not GDR_OK: this member cannot serve it. It fails then, and the team
                           * with it, on all members, instead of being waited for for ever */

@@ -18,7 +18,7 @@ typedef struct gdr_inbox_entry gdr_inbox_entry_t;
 enum {
     GDR_TEAM_BUCKETS = 64,
     GDR_PLAN_CACHE = 16,        /* plans that a team remembers */
-    GDR_STREAMS_MAX = 1024,     /* completion words in the control page, of all devices */
+    GDR_STREAMS_MAX = 1024,     /* completion words of a device */
     GDR_STREAMS_HOST = 4,       /* per device: beyond it host-driven contexts share streams */
     GDR_WINDOWS_MAX = 4,        /* per device */
     GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
@@ -65,7 +65,7 @@ struct gdr_stream {
     gdr_stream_t *next; /* in the device's list of all */
     gdr_device_t *device;
     gdr_dev_stream_t *handle;
-    const uint64_t *word; /* in the control page, written by the device */
+    const uint64_t *word; /* in device->words, written by the device */
     uint64_t word_address;
     uint64_t written;    /* last sequence enqueued */
     bool wanted, urgent; /* somebody waits for what was enqueued after `written` */
@@ -83,9 +83,12 @@ struct gdr_device {
     int ordinal;
     uint64_t generation;
     gdr_dev_caps_t caps;
-    uint64_t page_address;           /* of the control page */
-    bool flush_due;                  /* a host flag was seen since the last flush */
-    uint32_t prepared[GDR_OP_COUNT]; /* bit per type: its kernel is there */
+    void *words_memory;
+    uint8_t *words;                            /* host memory that this device alone writes */
+    uint64_t words_address;                    /* and where it sees it */
+    uint64_t word_slots[GDR_STREAMS_MAX / 64]; /* bit set: taken */
+    bool flush_due;                            /* a host flag was seen since the last flush */
+    uint32_t prepared[GDR_OP_COUNT];           /* bit per type: its kernel is there */
     uint32_t nwindows;
     gdr_window_t *windows;
     gdr_stream_t *streams;
@@ -297,7 +300,6 @@ struct gdr_engine {
     gdr_net_mem_t *page_mem;
     gdr_ctl_lane_t *ctl_lanes;
     uint32_t nctl_lanes;
-    uint64_t stream_slots[GDR_STREAMS_MAX / 64]; /* bit set: taken */
     uint32_t next_window;
 
     gdr_device_t *devices;

@@ -64,9 +64,9 @@ gdr_status_t gdr_issue_follow(gdr_context_t *context)
     if (context->followed)
         return GDR_OK;
     context->followed = true;
-    status = ops->follow_default(context->stream->handle, desc->send);
+    status = ops->follow_default(context->stream->handle, desc->send, desc->context);
     if (status == GDR_OK && desc->apart)
-        status = ops->follow_default(context->stream->handle, desc->recv);
+        status = ops->follow_default(context->stream->handle, desc->recv, 0);
     return status;
 }
 

@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
-static bool slot_take(gdr_engine_t *engine, uint32_t *slot)
+static bool slot_take(gdr_device_t *device, uint32_t *slot)
 {
     uint32_t i;
 
     for (i = 0; i < GDR_STREAMS_MAX; i++) {
         uint64_t bit = 1ull << i % 64;
 
-        if ((engine->stream_slots[i / 64] & bit) == 0) {
-            engine->stream_slots[i / 64] |= bit;
+        if ((device->word_slots[i / 64] & bit) == 0) {
+            device->word_slots[i / 64] |= bit;
             *slot = i;
             return true;
         }
@@ -20,28 +20,26 @@ static bool slot_take(gdr_engine_t *engine, uint32_t *slot)
 
 static gdr_status_t stream_make(gdr_device_t *device, gdr_stream_t **stream)
 {
-    gdr_engine_t *engine = device->engine;
     gdr_stream_t *made = calloc(1, sizeof(*made));
     uint64_t offset;
     gdr_status_t status;
 
     if (made == NULL)
         return GDR_ERR_NO_MEMORY;
-    if (!slot_take(engine, &made->slot)) {
+    if (!slot_take(device, &made->slot)) {
         free(made);
         return GDR_ERR_NO_RESOURCE;
     }
     status = device->ops->stream_create(device->dev, &made->handle);
     if (status != GDR_OK) {
-        engine->stream_slots[made->slot / 64] &= ~(1ull << made->slot % 64);
+        device->word_slots[made->slot / 64] &= ~(1ull << made->slot % 64);
         free(made);
         return status;
     }
-    offset = engine->nctl_lanes * engine->config.plan.ctl_bytes +
-             (uint64_t)made->slot * GDR_STREAM_WORD_BYTES;
+    offset = (uint64_t)made->slot * GDR_STREAM_WORD_BYTES;
     made->device = device;
-    made->word = (const uint64_t *)(engine->page + offset);
-    made->word_address = device->page_address + offset;
+    made->word = (const uint64_t *)(device->words + offset);
+    made->word_address = device->words_address + offset;
     /* A former owner of the word may have left a value in it. */
     made->written = gdr_word_load(made->word);
     made->last = &made->first;

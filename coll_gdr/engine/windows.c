@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { WORDS_ALIGN = 4096 }; /* memory is registered by the page */
+
 static gdr_status_t page_open(gdr_engine_t *engine)
 {
     void *address;
@@ -13,9 +15,8 @@ static gdr_status_t page_open(gdr_engine_t *engine)
     if (engine->ctl_lanes == NULL)
         return GDR_ERR_NO_MEMORY;
     engine->nctl_lanes = (uint32_t)lanes;
-    status = engine->net_ops->alloc_host(
-        engine->net, lanes * engine->config.plan.ctl_bytes + GDR_STREAM_AREA_BYTES, &address,
-        &engine->page_mem);
+    status = engine->net_ops->alloc_host(engine->net, lanes * engine->config.plan.ctl_bytes,
+                                         &address, &engine->page_mem);
     if (status == GDR_OK)
         engine->page = address;
     else
@@ -71,17 +72,21 @@ void gdr_devices_check(gdr_engine_t *engine)
     }
 }
 
-/* The page comes after the first device: the network registers it in that device's context. */
-static gdr_status_t page_map(gdr_engine_t *engine, gdr_device_t *device)
+/* Registered in this device's own context: a reset of another device takes nothing away. */
+static gdr_status_t words_open(gdr_device_t *device)
 {
-    gdr_status_t status = engine->page == NULL ? page_open(engine) : GDR_OK;
+    gdr_status_t status;
 
+    device->words_memory = calloc(1, GDR_STREAM_AREA_BYTES + WORDS_ALIGN);
+    if (device->words_memory == NULL)
+        return GDR_ERR_NO_MEMORY;
+    device->words = (uint8_t *)device->words_memory + WORDS_ALIGN -
+                    (uintptr_t)device->words_memory % WORDS_ALIGN;
+    status = device->ops->map_host(device->dev, device->words, GDR_STREAM_AREA_BYTES,
+                                   &device->words_address);
     if (status != GDR_OK)
-        return status;
-    return device->ops->map_host(device->dev, engine->page,
-                                 engine->nctl_lanes * engine->config.plan.ctl_bytes +
-                                     GDR_STREAM_AREA_BYTES,
-                                 &device->page_address);
+        free(device->words_memory);
+    return status;
 }
 
 static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t *device)
@@ -95,7 +100,10 @@ static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t 
     device->ordinal = ordinal;
     device->generation = device->ops->generation(device->dev);
     device->ops->caps(device->dev, &device->caps);
-    status = page_map(engine, device);
+    /* The page comes after the first device: the network registers it in that one's context. */
+    status = engine->page == NULL ? page_open(engine) : GDR_OK;
+    if (status == GDR_OK)
+        status = words_open(device);
     if (status != GDR_OK)
         device->ops->close(device->dev);
     return status;
@@ -111,7 +119,6 @@ static void device_close(gdr_device_t *device)
         gdr_stream_t *stream = device->streams;
 
         device->streams = stream->next;
-        engine->stream_slots[stream->slot / 64] &= ~(1ull << stream->slot % 64);
         if (alive)
             device->ops->stream_destroy(stream->handle);
         free(stream);
@@ -126,8 +133,9 @@ static void device_close(gdr_device_t *device)
         free(window);
     }
     if (alive)
-        device->ops->unmap_host(device->dev, engine->page);
+        device->ops->unmap_host(device->dev, device->words);
     device->ops->close(device->dev);
+    free(device->words_memory);
     free(device);
 }
 

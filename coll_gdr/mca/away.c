@@ -123,11 +123,11 @@ void gdr_away_shutdown(void)
     }
 }
 
-/* Device to device; done when it returns. `user`: whose NULL stream the copy comes after. */
+/* Device to device; done when it returns. `user`, `caller`: whose NULL streams it comes after. */
 static gdr_status_t move(helper_t *helper, uint64_t to, uint64_t from, uint64_t bytes,
-                         uint64_t user)
+                         uint64_t user, uint64_t caller)
 {
-    gdr_status_t status = helper->ops->follow_default(helper->stream, user);
+    gdr_status_t status = helper->ops->follow_default(helper->stream, user, caller);
 
     if (status == GDR_OK)
         status = gdr_device_copy_peer(helper->stream, to, from, bytes);
@@ -135,16 +135,18 @@ static gdr_status_t move(helper_t *helper, uint64_t to, uint64_t from, uint64_t 
 }
 
 /* Almost always by the first comparison: memory of the context that has been asked about before. */
-static bool at_home(gdr_mca_module_t *module, uint64_t address)
+static bool at_home(gdr_mca_module_t *module, uint64_t address, uint64_t bytes)
 {
     gdr_mem_info_t info;
 
     gdr_device_classify((const void *)(uintptr_t)address, &info);
     if (info.kind == GDR_MEM_MANAGED || info.ordinal < 0)
         return true;
+    if (info.context == 0) /* pools and VMM memory: whoever was given access, on any device */
+        return gdr_device_touches(module->device, address, bytes);
     if (info.ordinal != module->device)
         return false;
-    if (info.context == 0 || info.context == atomic_load(&module->home_context))
+    if (info.context == atomic_load(&module->home_context))
         return true;
     if (gdr_device_load(&gdr_mca.log) != GDR_OK ||
         !gdr_device_is_primary(info.ordinal, info.context))
@@ -181,13 +183,13 @@ static gdr_status_t copy_get(helper_t *helper, uint64_t bytes, copy_t **out)
     return GDR_OK;
 }
 
-static gdr_status_t take_copy(helper_t *helper, uint64_t *address, copy_t **made, uint64_t bytes,
-                              bool filled)
+static gdr_status_t take_copy(helper_t *helper, const gdr_away_t *away, uint64_t *address,
+                              copy_t **made, bool filled)
 {
-    gdr_status_t status = copy_get(helper, bytes, made);
+    gdr_status_t status = copy_get(helper, away->bytes, made);
 
     if (status == GDR_OK && filled)
-        status = move(helper, (*made)->address, *address, bytes, *address);
+        status = move(helper, (*made)->address, *address, away->bytes, *address, away->caller);
     if (status == GDR_OK)
         *address = (*made)->address;
     return status;
@@ -219,12 +221,12 @@ static gdr_status_t begin(helper_t *helper, gdr_away_t *away, gdr_call_desc_t *d
 
     if (gdr_mca_quiet())
         trim(helper, KEPT_COPIES);
-    if (gdr_device_reach(helper->dev, desc->recv) != GDR_OK)
-        status = take_copy(helper, &desc->recv, &away->recv, away->bytes, in_place);
+    if (gdr_device_reach(helper->dev, desc->recv, away->bytes) != GDR_OK)
+        status = take_copy(helper, away, &desc->recv, &away->recv, in_place);
     if (in_place)
         desc->send = desc->recv;
-    else if (status == GDR_OK && gdr_device_reach(helper->dev, desc->send) != GDR_OK)
-        status = take_copy(helper, &desc->send, &away->send, away->bytes, true);
+    else if (status == GDR_OK && gdr_device_reach(helper->dev, desc->send, away->bytes) != GDR_OK)
+        status = take_copy(helper, away, &desc->send, &away->send, true);
     if (status != GDR_OK)
         drop(helper, away);
     return status;
@@ -236,10 +238,12 @@ void gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t 
     gdr_status_t status;
 
     memset(away, 0, sizeof(*away));
-    if (at_home(module, desc->recv) && (desc->send == desc->recv || at_home(module, desc->send)))
+    away->bytes = desc->count * gdr_type_bytes(desc->type);
+    if (at_home(module, desc->recv, away->bytes) &&
+        (desc->send == desc->recv || at_home(module, desc->send, away->bytes)))
         return;
     away->user_recv = desc->recv;
-    away->bytes = desc->count * gdr_type_bytes(desc->type);
+    away->caller = desc->context;
     pthread_mutex_lock(&helpers.lock);
     status = helper_get(module->device, &helper);
     if (status == GDR_OK) {
@@ -264,7 +268,8 @@ static void spoil(gdr_away_t *away)
 static gdr_status_t bring_home(helper_t *helper, const gdr_away_t *away)
 {
     if (alive(helper, away->recv))
-        return move(helper, away->user_recv, away->recv->address, away->bytes, away->user_recv);
+        return move(helper, away->user_recv, away->recv->address, away->bytes, away->user_recv,
+                    away->caller);
     gdr_error(&gdr_mca.log, "device %d was reset during a call, whose result is lost",
               helper->ordinal);
     return GDR_ERR_STALE;

@@ -12,6 +12,7 @@ typedef struct gdr_away {
     struct gdr_away_helper *helper;    /* of the lane's device */
     struct gdr_away_copy *send, *recv; /* NULL: none */
     uint64_t user_recv;
+    uint64_t caller; /* context that was current at entry */
     uint64_t bytes;
 } gdr_away_t;
 

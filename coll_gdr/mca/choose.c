@@ -44,6 +44,7 @@ static gdr_mca_way_t device_call(gdr_mca_module_t *module, const gdr_mca_args_t 
     desc->send = args->send == MPI_IN_PLACE ? desc->recv : (uint64_t)(uintptr_t)args->send;
     desc->count = (uint64_t)args->count;
     desc->blocking = blocking;
+    desc->context = gdr_device_current();
     desc->failed = GDR_OK;
     return GDR_WAY_DEVICE;
 }

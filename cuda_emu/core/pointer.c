@@ -21,17 +21,21 @@ static CUresult host_or_device(CUpointer_attribute attribute, const struct emu_a
     return CUDA_SUCCESS;
 }
 
-static unsigned access_flags(const struct emu_alloc *a)
+/* Of the device that the current context is on. */
+static unsigned access_flags(uintptr_t address)
 {
-    if (a->kind != EMU_VMM && a->kind != EMU_POOL)
+    const struct emu_ctx *viewer = emu_ctx_current();
+    enum emu_kind kind;
+
+    if (emu_access_locked(address, 1, viewer, true, &kind) != NULL)
         return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
-    if (a->access != 0)
-        return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
-    return a->readonly != 0 ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
-                            : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+    return emu_access_locked(address, 1, viewer, false, &kind) != NULL
+               ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+               : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
 }
 
-static CUresult identity(CUpointer_attribute attribute, const struct emu_alloc *a, void *data)
+static CUresult identity(CUpointer_attribute attribute, const struct emu_alloc *a,
+                         uintptr_t address, void *data)
 {
     bool host = a->kind == EMU_PINNED || a->kind == EMU_REGISTERED;
 
@@ -61,7 +65,7 @@ static CUresult identity(CUpointer_attribute attribute, const struct emu_alloc *
         PUT(CUmemoryPool, a->kind == EMU_POOL ? a->owner : NULL);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        PUT(unsigned, access_flags(a));
+        PUT(unsigned, access_flags(address));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         PUT(unsigned, emu_kind_is_device(a->kind));
@@ -93,7 +97,7 @@ static CUresult attribute_of(CUpointer_attribute attribute, const struct emu_all
         PUT(unsigned, 1);
         return CUDA_SUCCESS;
     default:
-        return identity(attribute, a, data);
+        return identity(attribute, a, address, data);
     }
 }
 

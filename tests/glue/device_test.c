@@ -295,7 +295,7 @@ static void follows_the_null_stream(void **state)
                                                        CU_STREAM_LEGACY),
                          CUDA_SUCCESS);
         gdr_device_leave();
-        assert_int_equal(f->ops->follow_default(f->stream, f->memory), GDR_OK);
+        assert_int_equal(f->ops->follow_default(f->stream, f->memory, 0), GDR_OK);
         assert_int_equal(f->ops->reduce(f->stream, &copy), GDR_OK);
         assert_int_equal(f->ops->sync(f->stream), GDR_OK);
         fetch(f, BYTES / 2, seen, BYTES / 2);
@@ -329,13 +329,13 @@ static void names_a_capture(void **state)
     assert_int_equal(gdr_driver()->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
                      CUDA_SUCCESS);
     assert_int_equal(begin(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
-    assert_int_equal(f->ops->follow_default(f->stream, f->memory), GDR_ERR_INVALID);
+    assert_int_equal(f->ops->follow_default(f->stream, f->memory, 0), GDR_ERR_INVALID);
     assert_non_null(strstr(last_error, "capturing a CUDA graph"));
     end(stream, &graph);
     assert_int_equal(gdr_driver()->cuStreamDestroy(stream), CUDA_SUCCESS);
     gdr_device_leave();
     dlclose(library);
-    assert_int_equal(f->ops->follow_default(f->stream, f->memory), GDR_OK);
+    assert_int_equal(f->ops->follow_default(f->stream, f->memory, 0), GDR_OK);
 }
 
 static void reaches_another_device(void **state)
@@ -353,7 +353,7 @@ static void reaches_another_device(void **state)
     assert_int_equal(gdr_device_open(&params, 1, &ops, &other), GDR_OK);
     assert_int_equal(ops->alloc(other, 4096, &there), GDR_OK);
     assert_int_equal(gdr_device_copy_in(&logger, there, text, sizeof(text)), GDR_OK);
-    if (gdr_device_reach(f->dev, there) == GDR_OK) {
+    if (gdr_device_reach(f->dev, there, 4096) == GDR_OK) {
         copy.in[0] = there;
         assert_int_equal(f->ops->reduce(f->stream, &copy), GDR_OK);
         assert_int_equal(f->ops->sync(f->stream), GDR_OK);
@@ -365,7 +365,7 @@ static void reaches_another_device(void **state)
     assert_int_equal(f->ops->sync(f->stream), GDR_OK);
     fetch(f, 4096, seen, sizeof(seen));
     assert_string_equal(seen, text);
-    assert_int_equal(f->ops->follow_default(f->stream, there), GDR_OK);
+    assert_int_equal(f->ops->follow_default(f->stream, there, 0), GDR_OK);
     ops->free(other, there);
     ops->close(other);
 }

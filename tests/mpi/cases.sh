@@ -18,6 +18,8 @@ prints "device reset before MPI_Finalize" 60 "4 checks, 0 failed" "$emu" mpirun 
     --mca coll gdr "$programs/cases" device_reset
 says "a rank resets its device" 60 "a process cannot take the device path" "$emu" mpirun -np 3 \
     --mca coll gdr "$programs/devices" one_device_reset
+run "the first of two devices is reset during a call on the other" 60 "$emu" --devices 2 mpirun \
+    -np 2 --mca coll gdr --mca coll_gdr_staging allow "$programs/devices" first_device_reset
 execute 30 "$emu" mpirun --enable-recovery -np 3 --mca coll gdr "$programs/devices" peer_dies
 label="a rank dies, the others' calls end with an error"
 survivors=$(grep -c "survives, with an error" "$work/out")

@@ -66,6 +66,35 @@ static void one_device_reset(void)
             (unsigned long long)(t_pvar("staged_calls") - staged));
 }
 
+/* The device that was used first goes while a call runs on the other: that one ends well. */
+static void first_device_reset(void)
+{
+    float *device, value = 0;
+    MPI_Request request;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    cudaSetDevice(0);
+    sum();
+    cudaSetDevice(1);
+    t_float_sum(comm, 1, (float)t_size, false);
+    device = t_device_alloc(LARGE * sizeof(float));
+    cudaMemset(device, 0, LARGE * sizeof(float));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank == 0) /* the others' calls are under way by then */
+        usleep(100000);
+    MPI_Iallreduce(MPI_IN_PLACE, device, LARGE, MPI_FLOAT, MPI_SUM, comm, &request);
+    cudaSetDevice(0);
+    cudaDeviceReset();
+    t_check(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "the call has failed");
+    cudaSetDevice(1);
+    t_download(&value, device + LARGE - 1, sizeof(value));
+    t_check(value == 0, "the last element is %g", (double)value);
+    t_float_sum(comm, 1, (float)t_size, false);
+    t_device_free(device);
+    MPI_Comm_free(&comm);
+}
+
 /* Large enough for several segments, so that streams wait for words. */
 static int large_sum(float *device)
 {
@@ -99,6 +128,8 @@ int main(int argc, char **argv)
             recv_elsewhere();
         else if (strcmp(argv[a], "one_device_reset") == 0)
             one_device_reset();
+        else if (strcmp(argv[a], "first_device_reset") == 0)
+            first_device_reset();
         else if (strcmp(argv[a], "peer_dies") == 0)
             peer_dies();
         else

@@ -21,6 +21,7 @@ typedef struct command {
 struct memory {
     struct memory *next;
     void *start;
+    bool mapped; /* the process's own, made visible */
 };
 
 struct gdr_dev {
@@ -236,20 +237,28 @@ static void unmade(gdr_dev_t *dev)
     dev->proc->world->dev_live--;
 }
 
+static void memory_add(gdr_dev_t *dev, void *start, size_t bytes, bool mapped)
+{
+    struct memory *memory = sim_alloc(sizeof(*memory));
+
+    memory->start = start;
+    memory->mapped = mapped;
+    memory->next = dev->memory;
+    dev->memory = memory;
+    sim_region_add(dev->proc, start, bytes);
+    made(dev);
+}
+
 static gdr_status_t dev_alloc(gdr_dev_t *dev, size_t bytes, uint64_t *address)
 {
-    struct memory *memory;
+    void *start;
 
     check_alive(dev, "dev.alloc");
     if (sim_port_fails(dev->proc, "dev.alloc"))
         return GDR_ERR_NO_MEMORY;
-    memory = sim_alloc(sizeof(*memory));
-    memory->start = sim_alloc(bytes);
-    memory->next = dev->memory;
-    dev->memory = memory;
-    sim_region_add(dev->proc, memory->start, bytes);
-    made(dev);
-    *address = (uintptr_t)memory->start;
+    start = sim_alloc(bytes);
+    memory_add(dev, start, bytes, false);
+    *address = (uintptr_t)start;
     return GDR_OK;
 }
 
@@ -259,7 +268,8 @@ static void memory_free(gdr_dev_t *dev, struct memory **link)
 
     *link = memory->next;
     sim_region_remove(dev->proc, memory->start);
-    free(memory->start);
+    if (!memory->mapped)
+        free(memory->start);
     free(memory);
 }
 
@@ -277,19 +287,16 @@ static void dev_free(gdr_dev_t *dev, uint64_t address)
 static gdr_status_t dev_map_host(gdr_dev_t *dev, void *address, size_t bytes,
                                  uint64_t *device_address)
 {
-    (void)bytes;
     if (sim_port_fails(dev->proc, "dev.map_host"))
         return GDR_ERR_DEVICE;
+    memory_add(dev, address, bytes, true);
     *device_address = (uintptr_t)address;
-    made(dev);
     return GDR_OK;
 }
 
 static void dev_unmap_host(gdr_dev_t *dev, void *address)
 {
-    (void)address;
-    check_alive(dev, "dev.unmap_host");
-    unmade(dev);
+    dev_free(dev, (uintptr_t)address);
 }
 
 static gdr_status_t stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream)
@@ -332,8 +339,9 @@ static void stream_destroy(gdr_dev_stream_t *stream)
     stream_end(stream);
 }
 
-static gdr_status_t follow_default(gdr_dev_stream_t *stream, uint64_t buffer)
+static gdr_status_t follow_default(gdr_dev_stream_t *stream, uint64_t buffer, uint64_t caller)
 {
+    (void)caller;
     check_alive(stream->dev, "dev.follow_default");
     if (!sim_region_holds(stream->dev->proc, buffer, 1))
         sim_fail(stream->dev->proc->world, "follows the stream of no memory");

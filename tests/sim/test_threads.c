@@ -241,8 +241,9 @@ static void stream_destroy(gdr_dev_stream_t *stream)
     enter(stream);
 }
 
-static gdr_status_t follow_default(gdr_dev_stream_t *stream, uint64_t buffer)
+static gdr_status_t follow_default(gdr_dev_stream_t *stream, uint64_t buffer, uint64_t caller)
 {
+    (void)caller;
     (void)buffer;
     enter(stream);
     return GDR_OK;

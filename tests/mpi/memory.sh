@@ -1,0 +1,11 @@
+#!/bin/bash
+# Memory of every kind, filled by work that is still waiting when the call is made.
+. "$(dirname "$0")/lib.sh"
+kinds=(pools default_pools vmm imported contexts reused)
+run "every kind, np 2" 100 "$emu" --devices 2 --delay 1000 --seed 5 mpirun -np 2 --mca coll gdr \
+    "$programs/memory" "${kinds[@]}"
+run "odd addresses" 60 "$emu" --devices 2 mpirun -np 3 --mca coll gdr \
+    "$programs/memory" odd
+run "without peer access" 100 env CUDA_EMU_PEERS=none "$emu" --devices 2 --delay 1000 --seed 6 \
+    mpirun -np 2 --mca coll gdr "$programs/memory" "${kinds[@]}"
+finish
