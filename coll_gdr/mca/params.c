@@ -139,10 +139,12 @@ static int register_strings(void)
          "What announces data to a peer: auto, device (a word in its window), host (a word in its "
          "control page). device makes streams wait, of nonblocking calls, too: a CUDA call that "
          "waits for the device between MPI_Iallreduce and MPI_Wait may then never return"},
-        {"stream_waits", "auto", &raw.stream_waits,
-         "Let CUDA streams wait for flags: auto (blocking calls below MPI_THREAD_MULTIPLE), on (a "
-         "CUDA call that waits for the device between MPI_Iallreduce and MPI_Wait may then never "
-         "return), off"},
+        {"stream_waits", "off", &raw.stream_waits,
+         "Let CUDA streams wait for flags: off; auto (in blocking calls below MPI_THREAD_MULTIPLE: "
+         "saves a kernel launch a step, but calls may never end where this process has more "
+         "streams, of any library, than CUDA_DEVICE_MAX_CONNECTIONS, 8 by default); on (also in "
+         "other calls: a CUDA call that waits for the device between MPI_Iallreduce and MPI_Wait "
+         "may then never return)"},
         {"timeout", "60", &raw.timeout,
          "Seconds without progress after which a call says once what it waits for; 0 = never"},
     };
@@ -236,7 +238,7 @@ static void take_modes(gdr_params_t *params)
     params->staging = choose("staging", raw.staging, staging_choices, GDR_STAGING_WARN);
     params->engine.flags = choose("flags", raw.flags, flags_choices, GDR_FLAGS_AUTO);
     params->engine.stream_waits =
-        choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_AUTO);
+        choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_OFF);
 }
 
 int gdr_params_register(gdr_params_t *params)

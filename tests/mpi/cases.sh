@@ -7,6 +7,8 @@ run "first call, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$programs/p
 run "np 3" 100 "$emu" mpirun -np 3 --mca coll gdr "$programs/cases" min_in_place odd_counts \
     count_zero alloc_loop ordering other_device self communicators many_communicators managed \
     mixed_kinds
+run "np 3, streams wait" 100 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_stream_waits auto \
+    "$programs/cases" min_in_place odd_counts ordering communicators many_communicators
 run "two devices, delays" 60 "$emu" --delay 300 mpirun -np 2 --mca coll gdr \
     "$programs/devices" recv_elsewhere
 run "np 4" 100 "$emu" mpirun -np 4 --mca coll gdr "$programs/cases" same_bits one_nan

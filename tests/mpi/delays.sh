@@ -3,8 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 for seed in $(seq 1 20); do
     algorithm=$([ $((seed % 2)) -eq 0 ] && echo ring || echo twoshot)
-    run "seed $seed, $algorithm" 60 "$emu" --delay 2000 --seed "$seed" mpirun -np 3 --mca coll gdr \
-        --mca coll_gdr_algorithm $algorithm "$programs/cases" odd_counts
+    waits=$([ $((seed % 4)) -lt 2 ] && echo off || echo auto)
+    run "seed $seed, $algorithm, stream waits $waits" 60 "$emu" --delay 2000 --seed "$seed" mpirun \
+        -np 3 --mca coll gdr --mca coll_gdr_algorithm $algorithm \
+        --mca coll_gdr_stream_waits $waits "$programs/cases" odd_counts
 done
 for flags in device host; do
     run "weak fences asked for, flags $flags" 100 env UCX_FENCE_MODE=weak "$emu" --delay 2000 \

@@ -3,6 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 staged=(--mca coll gdr --mca coll_gdr_staging allow)
 run "staged among device calls" 60 "$emu" mpirun -np 3 "${staged[@]}" "$programs/mixed" staged
+run "staged among device calls whose streams wait" 60 "$emu" mpirun -np 3 "${staged[@]}" \
+    --mca coll_gdr_stream_waits auto "$programs/mixed" staged
+run "copies in device memory among such" 60 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
+    mpirun -np 3 "${staged[@]}" --mca coll_gdr_stream_waits auto "$programs/mixed" away
 run "copies in device memory among device calls" 60 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
     mpirun -np 3 "${staged[@]}" "$programs/mixed" away
 run "no memory for such copies on one rank" 40 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
