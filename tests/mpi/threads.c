@@ -105,6 +105,59 @@ static void shared_communicator(void)
     MPI_Comm_free(&comm);
 }
 
+/* Communicators come and go in every thread, with several calls of each outstanding. */
+static void *make_and_free(void *argument)
+{
+    enum { OUTSTANDING = 3, N = 3000 };
+    const work_t *work = argument;
+    static const float zero;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request requests[OUTSTANDING];
+        float *device[OUTSTANDING], last;
+        MPI_Comm comm;
+
+        MPI_Comm_dup(work->comm, &comm);
+        for (int i = 0; i < OUTSTANDING; i++) {
+            float value = (float)(work->number + i + 1);
+
+            device[i] = t_device_alloc(N * sizeof(float));
+            t_upload(device[i], &zero, sizeof(zero));
+            t_upload(device[i] + N - 1, &value, sizeof(value));
+            MPI_Iallreduce(MPI_IN_PLACE, device[i], N, MPI_FLOAT, MPI_SUM, comm, &requests[i]);
+        }
+        if (round % 2 == 0)
+            t_float_sum(comm, 1, (float)t_size, false);
+        MPI_Comm_free(&comm);
+        MPI_Waitall(OUTSTANDING, requests, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < OUTSTANDING; i++) {
+            t_download(&last, device[i] + N - 1, sizeof(last));
+            t_check(last == (float)(t_size * (work->number + i + 1)), "sum %d is %g", i,
+                    (double)last);
+            t_device_free(device[i]);
+        }
+    }
+    return NULL;
+}
+
+static void comings_and_goings(void)
+{
+    pthread_t threads[THREADS];
+    work_t work[THREADS];
+
+    for (int t = 0; t < THREADS; t++) {
+        work[t] = (work_t){.number = 10 * t};
+        MPI_Comm_dup(MPI_COMM_WORLD, &work[t].comm);
+    }
+    for (int t = 0; t < THREADS; t++)
+        if (pthread_create(&threads[t], NULL, make_and_free, &work[t]) != 0)
+            t_fatal("pthread_create");
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        MPI_Comm_free(&work[t].comm);
+    }
+}
+
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -117,5 +170,7 @@ int main(int argc, char **argv)
     opposite_order();
     t_case("one communicator, two threads, nonblocking");
     shared_communicator();
+    t_case("communicators that come and go in each thread");
+    comings_and_goings();
     return t_finish();
 }
