@@ -3,7 +3,8 @@ gdr_mpi_tests = \
 	tests/mpi/select.sh tests/mpi/quiet.sh tests/mpi/params.sh tests/mpi/counters.sh \
 	tests/mpi/cases.sh tests/mpi/async.sh tests/mpi/threads.sh tests/mpi/delays.sh \
 	tests/mpi/matrix.sh tests/mpi/mixed.sh tests/mpi/churn.sh \
-	tests/mpi/memory.sh tests/mpi/queues.sh tests/mpi/lifecycle.sh
+	tests/mpi/memory.sh tests/mpi/queues.sh tests/mpi/lifecycle.sh \
+	tests/mpi/large.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
 
@@ -15,7 +16,7 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/matrix tests/mpi/path tests/mpi/cases tests/mpi/devices tests/mpi/async \
 	tests/mpi/threads tests/mpi/counters tests/mpi/mixed tests/mpi/queued \
 	tests/mpi/churn tests/mpi/memory tests/mpi/queues \
-	tests/mpi/lifecycle
+	tests/mpi/lifecycle tests/mpi/large
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -102,6 +103,12 @@ tests_mpi_lifecycle_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_lifecycle_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_lifecycle_LDADD = $(gdr_mpi_libs)
 tests_mpi_lifecycle_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_large_SOURCES = $(gdr_mpi_harness) tests/mpi/large.c
+tests_mpi_large_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_large_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_large_LDADD = $(gdr_mpi_libs)
+tests_mpi_large_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
