@@ -129,7 +129,7 @@ gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const voi
  * Pinned host memory, usable with every device of the process; `ordinal`: the device whose primary
  * context owns it (a cudaDeviceReset there invalidates it: compare *context_id with
  * gdr_device_context_id() before use, and drop it, without freeing, when they differ). *context_id
- * is never 0.
+ * is never 0. GDR_ERR_NO_MEMORY, logged as info: there is no more; ordinary memory will do.
  */
 gdr_status_t gdr_device_pinned_alloc(const gdr_log_t *log, int ordinal, size_t bytes, void **host,
                                      uint64_t *context_id);

@@ -87,11 +87,13 @@ static gdr_status_t retain(const gdr_log_t *log, int ordinal, CUdevice *device, 
 static gdr_status_t alloc_here(const gdr_log_t *log, CUdevice device, CUcontext context,
                                size_t bytes, void **memory, uint64_t *id)
 {
-    gdr_status_t status;
+    CUresult result = gdr_driver()->cuMemHostAlloc(memory, bytes, CU_MEMHOSTALLOC_PORTABLE);
 
-    status = GDR_CU_CALL(log, cuMemHostAlloc, (memory, bytes, CU_MEMHOSTALLOC_PORTABLE));
-    if (status != GDR_OK)
-        return status;
+    if (result != CUDA_SUCCESS) {
+        gdr_info(log, "no %zu bytes of pinned memory (CUDA error %d): ordinary memory is used",
+                 bytes, (int)result);
+        return GDR_ERR_NO_MEMORY;
+    }
     *id = gdr_driver_primary_id(device, context);
     if (*id != 0)
         return GDR_OK;
