@@ -34,11 +34,24 @@ static gdr_status_t copy_here(const gdr_log_t *log, uint64_t destination, uint64
     return GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
 }
 
+/* What the application may have put into its current context's default stream for the buffer. */
+static gdr_status_t settle(const gdr_log_t *log, CUcontext current)
+{
+    gdr_driver_scope_t scope;
+    gdr_status_t status = gdr_driver_enter(log, current, &scope);
+
+    if (status != GDR_OK)
+        return status;
+    status = GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
+    gdr_driver_leave(&scope);
+    return status;
+}
+
 static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t destination,
                          uint64_t source, size_t bytes)
 {
     gdr_driver_scope_t scope;
-    CUcontext context;
+    CUcontext context, current;
     CUdevice device;
     bool retained;
     gdr_status_t status;
@@ -48,10 +61,14 @@ static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t de
     status = gdr_device_load(log);
     if (status != GDR_OK)
         return status;
+    current = gdr_driver_current();
     status = context_for(log, device_side, &context, &device, &retained);
     if (status != GDR_OK)
         return status;
-    status = gdr_driver_enter(log, context, &scope);
+    if (current != NULL && current != context)
+        status = settle(log, current);
+    if (status == GDR_OK)
+        status = gdr_driver_enter(log, context, &scope);
     if (status == GDR_OK) {
         status = copy_here(log, destination, source, bytes);
         gdr_driver_leave(&scope);

@@ -11,6 +11,8 @@ run "np 3, streams wait" 100 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_s
     "$programs/cases" min_in_place odd_counts ordering communicators many_communicators
 run "two devices, delays" 60 "$emu" --delay 300 mpirun -np 2 --mca coll gdr \
     "$programs/devices" recv_elsewhere
+run "copies to a device that is not current, delays" 60 "$emu" --delay 300 mpirun -np 2 \
+    --mca coll gdr --mca coll_gdr_staging allow "$programs/devices" copies_from_elsewhere
 run "np 4" 100 "$emu" mpirun -np 4 --mca coll gdr "$programs/cases" same_bits one_nan
 run "np 4, ring" 100 "$emu" mpirun -np 4 --mca coll gdr --mca coll_gdr_algorithm ring \
     "$programs/cases" same_bits one_nan communicators

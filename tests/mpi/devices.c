@@ -48,6 +48,47 @@ static void recv_elsewhere(void)
     t_device_free(send);
 }
 
+/* Copies to a device that is not current are in the current one's default stream, and may be under
+ * way when the call begins. */
+static void upload_from_elsewhere(MPI_Datatype type, size_t bytes)
+{
+    enum { ROUNDS = 40, COUNT = 64 };
+    long double wide[COUNT];
+    float narrow[COUNT];
+    void *host = type == MPI_FLOAT ? (void *)narrow : (void *)wide, *device;
+    int devices;
+
+    cudaGetDeviceCount(&devices);
+    if (devices < 2)
+        return;
+    cudaSetDevice((t_rank + 1) % devices);
+    device = t_device_alloc(COUNT * bytes);
+    cudaSetDevice(t_rank % devices);
+    for (int k = 0; k < ROUNDS; k++) {
+        bool right;
+
+        for (int i = 0; i < COUNT; i++)
+            wide[i] = narrow[i] = (float)(k + t_rank);
+        t_upload(device, host, COUNT * bytes);
+        MPI_Allreduce(MPI_IN_PLACE, device, COUNT, type, MPI_SUM, MPI_COMM_WORLD);
+        t_download(host, device, COUNT * bytes);
+        right = true;
+        for (int i = 0; i < COUNT; i++)
+            right = right && (type == MPI_FLOAT ? (long double)narrow[i] : wide[i]) * 2 ==
+                                 (long double)(t_size * (2 * k + t_size - 1));
+        if (!t_check(right, "round %d of %zu bytes an element is wrong", k, bytes))
+            break;
+    }
+    t_device_free(device);
+}
+
+static void copies_from_elsewhere(void)
+{
+    sum();
+    upload_from_elsewhere(MPI_FLOAT, sizeof(float));
+    upload_from_elsewhere(MPI_LONG_DOUBLE, sizeof(long double));
+}
+
 /* The others keep theirs. What UCX mapped of their windows in the old context is gone, so nothing
  * may be put any more: from then on the calls are staged on all ranks. */
 static void one_device_reset(void)
@@ -126,6 +167,8 @@ int main(int argc, char **argv)
         t_case("%s", argv[a]);
         if (strcmp(argv[a], "recv_elsewhere") == 0)
             recv_elsewhere();
+        else if (strcmp(argv[a], "copies_from_elsewhere") == 0)
+            copies_from_elsewhere();
         else if (strcmp(argv[a], "one_device_reset") == 0)
             one_device_reset();
         else if (strcmp(argv[a], "first_device_reset") == 0)
