@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +21,11 @@ int t_rank = -1, t_size;
 
 static void open_pvars(void);
 
-static char current[256] = "start";
+enum { CASE_CHARS = 512 };
+
+/* What runs now; in a file, if GDR_TEST_PROGRESS names a directory, so that it outlives a crash. */
+static char first_case[CASE_CHARS] = "start", *current = first_case;
+static unsigned stall_seconds;
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int checks, failures;
 
@@ -45,6 +51,7 @@ static void on_alarm(int number)
     say("\n");
     /* Loaded by t_guard(), so that neither allocates: NOLINTNEXTLINE(bugprone-signal-handler) */
     backtrace_symbols_fd(frames, backtrace(frames, FRAMES), 2);
+    sleep(5); /* the first to end takes the others with it: they have something to say, too */
     _exit(99);
 }
 
@@ -59,6 +66,32 @@ void t_guard(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
+void t_stall(unsigned seconds)
+{
+    stall_seconds = seconds;
+}
+
+/* Without it what runs is kept in memory only. */
+static void open_progress(void)
+{
+    const char *directory = getenv("GDR_TEST_PROGRESS");
+    char path[512];
+    void *page;
+    int file;
+
+    if (directory == NULL)
+        return;
+    snprintf(path, sizeof(path), "%s/rank.%d", directory, t_rank);
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, CASE_CHARS) != 0)
+        t_fatal("cannot write %s", path);
+    page = mmap(NULL, CASE_CHARS, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (page == MAP_FAILED)
+        t_fatal("cannot map %s", path);
+    current = page;
+}
+
 void t_init(int *argc, char ***argv, int level)
 {
     int provided, devices = 0;
@@ -69,6 +102,7 @@ void t_init(int *argc, char ***argv, int level)
     MPI_Comm_size(MPI_COMM_WORLD, &t_size);
     if (provided < level)
         t_fatal("thread level %d wanted, %d provided", level, provided);
+    open_progress();
     open_pvars();
     if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0)
         cudaSetDevice(t_rank % devices);
@@ -80,9 +114,11 @@ void t_case(const char *format, ...)
 
     pthread_mutex_lock(&current_lock);
     va_start(args, format);
-    vsnprintf(current, sizeof(current), format, args);
+    vsnprintf(current, CASE_CHARS, format, args);
     va_end(args);
     pthread_mutex_unlock(&current_lock);
+    if (stall_seconds > 0)
+        alarm(stall_seconds);
 }
 
 bool t_check(bool ok, const char *format, ...)
@@ -114,6 +150,11 @@ void t_fatal(const char *format, ...)
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 98);
     _exit(98);
+}
+
+int t_failures(void)
+{
+    return atomic_load(&failures);
 }
 
 int t_status(void)

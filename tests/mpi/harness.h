@@ -24,6 +24,10 @@ int t_status(void);
 
 /* Names what runs now: part of every message. */
 void t_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From now on a case that lasts longer than this is a hang, however long the program runs. */
+void t_stall(unsigned seconds);
+/* Checks that failed in this process. */
+int t_failures(void);
 /* Counts a check; prints if it failed. Any thread. */
 bool t_check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Stops the job: there is no point in going on. */

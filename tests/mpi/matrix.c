@@ -14,7 +14,7 @@ enum {
     GUARD = 64,
     GUARD_BYTE = 0xa5,
     MAX_COUNT = 262147,
-    MAX_EXTENT = 16,
+    MAX_EXTENT = 32,
     REGION = MAX_COUNT * MAX_EXTENT + 3 * GUARD
 };
 
@@ -120,7 +120,7 @@ static void all(const size_t *counts, size_t n)
             const size_t *c = types[t].primary ? counts : few;
             size_t nc = types[t].primary ? n : 2;
 
-            if (!t_applies(op, &types[t]) || !accepted(op, &types[t], self))
+            if (types[t].staged || !t_applies(op, &types[t]) || !accepted(op, &types[t], self))
                 continue;
             make_reference(op, &types[t]);
             for (size_t i = 0; i < nc; i++) {

@@ -48,13 +48,18 @@ bool t_applies(t_op_t op, const t_type_t *type)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+/* Staged: not for the device. */
+#define STAGED(mpi, kind, first, bytes, second, index)                                             \
+    {                                                                                              \
+#mpi, mpi, kind, bytes, 0, false, first, second, index, true                               \
+    }
 #define SCALAR(mpi, kind, primary)                                                                 \
     {                                                                                              \
-#mpi, mpi, kind, 0, 0, primary, 0, 0, 0                                                    \
+#mpi, mpi, kind, 0, 0, primary, 0, 0, 0, false                                             \
     }
 #define PAIR(mpi, first, bytes, second, index)                                                     \
     {                                                                                              \
-#mpi, mpi, T_PAIR, bytes, 0, true, first, second, index                                    \
+#mpi, mpi, T_PAIR, bytes, 0, true, first, second, index, false                             \
     }
 
 struct double_int {
@@ -67,6 +72,11 @@ struct long_int {
 };
 struct short_int {
     short first;
+    int second;
+};
+
+struct long_double_int {
+    long double first;
     int second;
 };
 
@@ -160,6 +170,10 @@ const t_type_t *t_types(size_t *n)
         SCALAR(MPI_CXX_FLOAT_COMPLEX, T_COMPLEX, false),
         SCALAR(MPI_CXX_DOUBLE_COMPLEX, T_COMPLEX, false),
         SCALAR(MPI_LOGICAL4, T_TRUTH, false),
+        STAGED(MPI_LONG_DOUBLE, T_FLOAT, 0, 0, 0, 0),
+        STAGED(MPI_C_LONG_DOUBLE_COMPLEX, T_COMPLEX, 0, 0, 0, 0),
+        STAGED(MPI_LONG_DOUBLE_INT, T_PAIR, T_FLOAT, sizeof(long double),
+               offsetof(struct long_double_int, second), 4),
     };
 
     if (count == 0) {
@@ -331,10 +345,13 @@ t_value_t t_combine(t_op_t op, const t_type_t *type, t_value_t a, t_value_t b)
 
 static void store_float(size_t bytes, double value, void *at)
 {
+    long double wide = (long double)value;
     float narrow = (float)value;
 
     if (bytes == 4)
         memcpy(at, &narrow, 4);
+    else if (bytes == sizeof(wide))
+        memcpy(at, &wide, sizeof(wide));
     else
         memcpy(at, &value, 8);
 }
@@ -370,9 +387,14 @@ void t_store(const t_type_t *type, t_value_t value, void *element)
 
 static double load_float(size_t bytes, const char *at)
 {
+    long double widest;
     double wide;
     float narrow;
 
+    if (bytes == sizeof(widest)) {
+        memcpy(&widest, at, sizeof(widest));
+        return (double)widest;
+    }
     memcpy(&narrow, at, 4);
     if (bytes == 4)
         return (double)narrow;
@@ -389,8 +411,13 @@ bool t_same(const t_type_t *type, const void *a, const void *b)
     if (type->kind == T_COMPLEX)
         return load_float(type->bytes, x) == load_float(type->bytes, y) &&
                load_float(type->bytes, x + type->bytes) == load_float(type->bytes, y + type->bytes);
+    if (type->kind == T_FLOAT && type->bytes > 8)
+        return load_float(type->bytes, x) == load_float(type->bytes, y);
     if (type->kind != T_PAIR)
         return memcmp(a, b, type->extent) == 0;
-    /* Padding may hold anything. */
-    return memcmp(x, y, type->bytes) == 0 && memcmp(x + type->second, y + type->second, index) == 0;
+    /* Padding may hold anything, also that of a long double. */
+    if (type->bytes > 8 && load_float(type->bytes, x) != load_float(type->bytes, y))
+        return false;
+    return (type->bytes > 8 || memcmp(x, y, type->bytes) == 0) &&
+           memcmp(x + type->second, y + type->second, index) == 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Every op and type that the device serves, with a reference of its own: values are kept in one
+ * Every op and type of MPI, with a reference of its own: values are kept in one
  * wide form, combined in rank order by plain C, and written back in the type's width.
  */
 #ifndef GDR_TEST_TYPES_H
@@ -38,6 +38,7 @@ typedef struct t_type {
     bool primary;   /* others are further names of the same device type */
     t_kind_t first; /* pairs: SIGNED or FLOAT */
     size_t second, index_bytes; /* pairs: offset and size of the second part */
+    bool staged;    /* not for the device */
 } t_type_t;
 
 typedef struct t_value {
