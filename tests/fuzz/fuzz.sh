@@ -26,7 +26,7 @@ launch() {
 
     shift 3
     if [ "$emu" != env ]; then
-        emulator=(--devices "$(pick "$seed" devices 1 2 2 4)" --mem 8G --seed "$seed"
+        emulator=(--devices "$(pick "$seed" devices 1 2 2 4)" --mem 8G --seed $((seed % 2147483648))
             --delay "$(pick "$seed" delay 0 0 0 50 500)")
     fi
     # Open MPI 4.1's vector unit saturates small integers on the host; MPI does not.
