@@ -183,7 +183,7 @@ static void ordering(void)
 
     if (cudaMallocHost((void **)&pinned, sizeof(int)) != cudaSuccess)
         t_fatal("cudaMallocHost");
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < 1000; k++) {
         cudaStream_t stream;
 
         t_case("ordering, round %d", k);

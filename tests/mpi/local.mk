@@ -1,10 +1,18 @@
 # tests/mpi: real Open MPI and real UCX on emulated devices, or on a card (GDR_TEST_GPU=1)
 gdr_mpi_tests = \
 	tests/mpi/select.sh tests/mpi/quiet.sh tests/mpi/params.sh tests/mpi/counters.sh \
-	tests/mpi/cases.sh tests/mpi/async.sh tests/mpi/threads.sh tests/mpi/delays.sh \
-	tests/mpi/matrix.sh tests/mpi/mixed.sh tests/mpi/churn.sh \
-	tests/mpi/memory.sh tests/mpi/queues.sh tests/mpi/lifecycle.sh \
-	tests/mpi/large.sh
+	tests/mpi/cases.sh \
+	tests/mpi/async.sh \
+	tests/mpi/threads.sh \
+	tests/mpi/delays.sh \
+	tests/mpi/matrix.sh \
+	tests/mpi/mixed.sh \
+	tests/mpi/churn.sh \
+	tests/mpi/memory.sh \
+	tests/mpi/queues.sh \
+	tests/mpi/lifecycle.sh \
+	tests/mpi/large.sh \
+	tests/mpi/field.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
 
@@ -14,9 +22,16 @@ TESTS += $(gdr_mpi_tests)
 
 gdr_mpi_cuda_programs = \
 	tests/mpi/matrix tests/mpi/path tests/mpi/cases tests/mpi/devices tests/mpi/async \
-	tests/mpi/threads tests/mpi/counters tests/mpi/mixed tests/mpi/queued \
-	tests/mpi/churn tests/mpi/memory tests/mpi/queues \
-	tests/mpi/lifecycle tests/mpi/large
+	tests/mpi/threads \
+	tests/mpi/counters \
+	tests/mpi/mixed \
+	tests/mpi/queued \
+	tests/mpi/churn \
+	tests/mpi/memory \
+	tests/mpi/queues \
+	tests/mpi/lifecycle \
+	tests/mpi/large \
+	tests/mpi/field
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -109,6 +124,12 @@ tests_mpi_large_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_large_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_large_LDADD = $(gdr_mpi_libs)
 tests_mpi_large_DEPENDENCIES = $(gdr_mpi_cudart)
+tests_mpi_field_SOURCES = $(gdr_mpi_harness) tests/mpi/field.c tests/fuzz/memory.c \
+	tests/fuzz/memory.h
+tests_mpi_field_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_field_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_field_LDADD = $(gdr_mpi_libs)
+tests_mpi_field_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
