@@ -22,19 +22,47 @@ AC_DEFUN([GDR_CHECK_OMPI], [
     OMPI_LIBS="-lmpi -lopen-pal"
     gdr_save_CPPFLAGS="$CPPFLAGS"; gdr_save_LDFLAGS="$LDFLAGS"; gdr_save_LIBS="$LIBS"
     CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"; LDFLAGS="$LDFLAGS $OMPI_LDFLAGS"; LIBS="$OMPI_LIBS $LIBS"
+    # Since 5.0 they include PMIx, libevent and hwloc, which distributions keep elsewhere.
+    PKG_CHECK_VAR([gdr_pmix_includedir], [pmix], [includedir], [], [gdr_pmix_includedir=])
+    PKG_CHECK_VAR([gdr_pmix_libdir], [pmix], [libdir], [], [gdr_pmix_libdir=.])
     AC_MSG_CHECKING([for Open MPI's devel headers (ompi/mca/coll/coll.h)])
-    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stddef.h>
+    gdr_headers=no
+    for gdr_more in "" "$gdr_pmix_includedir"; do
+        AS_IF([test -n "$gdr_more"], [gdr_more="-isystem $gdr_more"])
+        CPPFLAGS="$gdr_save_CPPFLAGS $OMPI_CPPFLAGS $gdr_more"
+        AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stddef.h>
 #include <ompi_config.h>
 #include <ompi/mca/coll/coll.h>
-#include <ompi/communicator/communicator.h>]], [[mca_coll_base_module_t m; (void)m;]])],
-        [AC_MSG_RESULT([yes])],
-        [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([Open MPI's devel headers do not compile. They come with --with-devel-headers (Debian: libopenmpi-dev); where a package leaves some out, name the matching source tree with --with-ompi-src=DIR.])])
-    AC_MSG_CHECKING([whether -lmpi -lopen-pal link])
-    AC_LINK_IFELSE([AC_LANG_PROGRAM([[int opal_progress_register(int (*)(void)); int MPI_Finalize(void);]],
-                                    [[opal_progress_register(0); return MPI_Finalize();]])],
-        [AC_MSG_RESULT([yes])],
-        [AC_MSG_RESULT([no]); AC_MSG_ERROR([libmpi and libopen-pal do not link (Debian: libopenmpi-dev).])])
+#include <ompi/communicator/communicator.h>
+#include <ompi/mca/pml/pml.h>
+#if OMPI_MAJOR_VERSION >= 5
+#include <opal/mca/pmix/pmix-internal.h>
+#endif]], [[mca_coll_base_module_t m; (void)m;]])],
+            [gdr_headers=yes; OMPI_CPPFLAGS="$OMPI_CPPFLAGS $gdr_more"; break])
+    done
+    CPPFLAGS="$gdr_save_CPPFLAGS $OMPI_CPPFLAGS"
+    AC_MSG_RESULT([$gdr_headers])
+    AS_IF([test "x$gdr_headers" = xno],
+          [AC_MSG_ERROR([Open MPI's devel headers do not compile (config.log says why). They come with --with-devel-headers (Debian: libopenmpi-dev; those of 5.0 also need libpmix-dev, libevent-dev and libhwloc-dev); where a package leaves some out, as Debian's of 5.0, name the source tree of the same version with --with-ompi-src=DIR.])])
+    # 5.0 has no interface of its own to what processes publish: PMIx is called.
+    gdr_links=no
+    AC_MSG_CHECKING([what Open MPI's libraries are])
+    for gdr_more in "" -lpmix "-L$gdr_pmix_libdir -lpmix"; do
+        LIBS="$OMPI_LIBS $gdr_more $gdr_save_LIBS"
+        AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>
+int opal_progress_register(int (*)(void));
+#if OMPI_MAJOR_VERSION >= 5
+int PMIx_Initialized(void);
+#else
+#define PMIx_Initialized() 0
+#endif]],
+                                        [[opal_progress_register(0); return PMIx_Initialized() + MPI_Finalize();]])],
+            [gdr_links=yes; OMPI_LIBS="$OMPI_LIBS $gdr_more"; break])
+    done
+    AS_IF([test "x$gdr_links" = xno],
+          [AC_MSG_RESULT([unknown])
+           AC_MSG_ERROR([libmpi and libopen-pal (and libpmix, of 5.0) do not link (Debian: libopenmpi-dev, libpmix-dev; config.log says why).])])
+    AC_MSG_RESULT([$OMPI_LIBS])
     CPPFLAGS="$gdr_save_CPPFLAGS"; LDFLAGS="$gdr_save_LDFLAGS"; LIBS="$gdr_save_LIBS"
     OMPI_VERSION=$($MPICC --showme:version | sed -n 's/.*Open MPI \([[0-9.]]*\).*/\1/p')
     AS_CASE([$OMPI_VERSION],

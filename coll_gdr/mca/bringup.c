@@ -90,6 +90,11 @@ static int *world_ranks(struct ompi_communicator_t *comm, const char **reason)
     *reason = NULL;
     if (procs == NULL)
         return NULL;
+    if (!gdr_ompi_of_world(comm)) {
+        *reason = "the communicator was made from a Session";
+        free(procs);
+        return NULL;
+    }
     for (int rank = 0; rank < size; rank++) {
         opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
 

@@ -34,7 +34,7 @@ int gdr_facts_publish(void)
 {
     facts_t facts;
 
-    if (opal_pmix.put == NULL) /* ompi_info: no job, nobody to tell */
+    if (!gdr_ompi_can_publish())
         return OMPI_SUCCESS;
     own_facts(&facts);
     return gdr_ompi_publish(FACTS_KEY, &facts, sizeof(facts));

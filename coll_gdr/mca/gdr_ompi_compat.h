@@ -5,6 +5,7 @@
 #ifndef GDR_OMPI_COMPAT_H
 #define GDR_OMPI_COMPAT_H
 
+#include <stdbool.h>
 #include <stddef.h> /* ompi_datatype_internal.h needs it and does not say so */
 
 #include "ompi_config.h"
@@ -20,6 +21,7 @@
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/mpiruntime.h"
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/runtime/opal_progress.h"
@@ -57,8 +59,66 @@ static inline int gdr_ompi_read(const char *key, const opal_process_name_t *name
     *bytes = data;
     return rc;
 }
+/* Whether there is a job to publish to: not so in ompi_info. */
+static inline bool gdr_ompi_can_publish(void)
+{
+    return opal_pmix.put != NULL;
+}
+
+/* Whether the communicator descends from MPI_COMM_WORLD, equal on its members: messages on
+ * MPI_COMM_WORLD are sure to reach them. Not so of one that was made from a Session. */
+static inline bool gdr_ompi_of_world(const struct ompi_communicator_t *comm)
+{
+    (void)comm;
+    return true;
+}
+
+#elif OMPI_MAJOR_VERSION == 5 && OMPI_MINOR_VERSION == 0
+#include "opal/mca/pmix/pmix-internal.h"
+
+#define GDR_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+typedef mca_coll_base_component_2_4_0_t gdr_ompi_coll_component_t;
+
+/* 128 bits, of which only communicators made from a group use the upper ones. */
+static inline uint64_t gdr_ompi_comm_id(const struct ompi_communicator_t *comm)
+{
+    uint64_t high = comm->c_contextid.cid_base * UINT64_C(0x9e3779b97f4a7c15);
+
+    return comm->c_contextid.cid_sub.u64 ^ (high ^ high >> 32);
+}
+
+static inline bool gdr_ompi_can_publish(void)
+{
+    return PMIx_Initialized();
+}
+
+static inline int gdr_ompi_publish(const char *key, const void *bytes, size_t size)
+{
+    int rc;
+
+    OPAL_MODEX_SEND_STRING(rc, PMIX_GLOBAL, key, (void *)(uintptr_t)bytes, size);
+    return rc == PMIX_SUCCESS ? OMPI_SUCCESS : OMPI_ERROR;
+}
+
+static inline int gdr_ompi_read(const char *key, const opal_process_name_t *name, void **bytes,
+                                size_t *size)
+{
+    uint8_t *data = NULL;
+    int rc;
+
+    OPAL_MODEX_RECV_STRING(rc, key, name, &data, size);
+    *bytes = data;
+    return rc == PMIX_SUCCESS ? OMPI_SUCCESS : OMPI_ERR_NOT_FOUND;
+}
+
+static inline bool gdr_ompi_of_world(const struct ompi_communicator_t *comm)
+{
+    /* Afterwards a Session may lie where the instance of MPI_COMM_WORLD has been. */
+    return comm->instance == ompi_mpi_comm_world.comm.instance &&
+           ompi_mpi_state < OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT;
+}
 #else
-#error "coll/gdr is written against Open MPI 4.1"
+#error "coll/gdr is written against Open MPI 4.1 and 5.0"
 #endif
 
 /* Open MPI's configuration header has defined its own; nobody here may take them for ours. */

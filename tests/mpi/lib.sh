@@ -11,9 +11,20 @@ programs=$GDR_BUILDDIR/tests/mpi
 # Open MPI looks at every file of a component directory: this one holds the plugin alone.
 mkdir "$work/plugins"
 ln -s "$GDR_BUILDDIR/.libs/mca_coll_gdr.so" "$work/plugins/"
-export OMPI_MCA_mca_base_component_path="$work/plugins:SYSTEM_DEFAULT"
+system_default=SYSTEM_DEFAULT
+ompi=$(mpirun --version | sed -n 's/.*(Open MPI) //p')
+if [ "${ompi%%.*}" -ge 5 ]; then
+    # PMIx is given the path, too, unless it has its own; it does not know that word.
+    system_default=$(ompi_info --path pkglibdir --parsable | cut -d: -f3)
+    export PMIX_MCA_mca_base_component_path=
+    # What machines without a network interface are told, once a process.
+    export OMPI_MCA_btl=self,sm
+fi
+export OMPI_MCA_mca_base_component_path="$work/plugins:$system_default"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_orte_base_help_aggregate=0
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export LD_LIBRARY_PATH="$GDR_UCX_LIBDIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 unset UCX_TLS UCX_FENCE_MODE
 
