@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,6 +53,20 @@ static void find_plugin_file(void)
         strcpy(gdr_mca.plugin_file, info.dli_fname);
 }
 
+/* Touches nothing of that Open MPI but the function that prints. One process of a job speaks. */
+static void say_foreign(char *version)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+    if (rank != NULL && strcmp(rank, "0") != 0)
+        return;
+    version[strcspn(version, ",\n")] = '\0';
+    opal_output(0,
+                "coll/gdr: built for Open MPI %d.%d.%d, but this is %s: not used; build it against "
+                "this one",
+                OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
+}
+
 /*
  * Structures shift between patch releases without a sign of it: the running Open MPI must be
  * the one that this file was compiled for.
@@ -68,10 +83,7 @@ static bool same_ompi(void)
         ompi_coll_base_nbc_request_t_class.cls_sizeof == sizeof(ompi_coll_base_nbc_request_t) &&
         mca_coll_base_module_t_class.cls_sizeof == sizeof(mca_coll_base_module_t))
         return true;
-    version[strcspn(version, ",\n")] = '\0';
-    gdr_error(&gdr_mca.log,
-              "built for Open MPI %d.%d.%d, but this is %s: not used; build it against this one",
-              OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
+    say_foreign(version);
     return false;
 }
 

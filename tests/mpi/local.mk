@@ -12,7 +12,9 @@ gdr_mpi_tests = \
 	tests/mpi/queues.sh \
 	tests/mpi/lifecycle.sh \
 	tests/mpi/large.sh \
-	tests/mpi/field.sh
+	tests/mpi/field.sh \
+	tests/mpi/foreign.sh \
+	tests/mpi/sessions.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
 
@@ -31,7 +33,8 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/queues \
 	tests/mpi/lifecycle \
 	tests/mpi/large \
-	tests/mpi/field
+	tests/mpi/field \
+	tests/mpi/sessions
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -130,6 +133,18 @@ tests_mpi_field_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_field_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_field_LDADD = $(gdr_mpi_libs)
 tests_mpi_field_DEPENDENCIES = $(gdr_mpi_cudart)
+tests_mpi_sessions_SOURCES = $(gdr_mpi_harness) tests/mpi/sessions.c
+tests_mpi_sessions_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_sessions_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_sessions_LDADD = $(gdr_mpi_libs)
+tests_mpi_sessions_DEPENDENCIES = $(gdr_mpi_cudart)
+
+check_LTLIBRARIES += tests/mpi/version.la
+tests_mpi_version_la_SOURCES = tests/mpi/version.c
+tests_mpi_version_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
+tests_mpi_version_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_mpi_version_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-rpath $(abs_top_builddir)/tests/mpi
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
