@@ -8,7 +8,7 @@ sources() {
 }
 
 build_all() {
-    local flags=("--prefix=$PREFIX" "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR")
+    local flags=("--prefix=$PREFIX" "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" "${OMPI_FLAGS[@]}")
     local hash
 
     cd "$TOP"
@@ -74,6 +74,8 @@ case ":\${LD_LIBRARY_PATH-}:" in
 esac
 $(cudart_path)
 export OMPI_MCA_mca_base_component_path="$(component_path)"
+# PMIx takes Open MPI's path for its own otherwise, and complains of what lies there
+export PMIX_MCA_mca_base_component_path=
 TEXT
         [ "$(id -u)" != 0 ] || cat <<'TEXT'
 # mpirun refuses to start as root otherwise

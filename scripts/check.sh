@@ -54,12 +54,13 @@ suite_of_tests() {
     count "$name" $((SECONDS - start)) "$passed" "$failed" "$skipped"
 }
 
-# automake's harness, one test at a time: ranks already fill the machine.
+# automake's harness, one test at a time: ranks already fill the machine. make_check TREE [TEST...]
 make_check() {
-    local status=0 log
+    local status=0 log tests=()
 
+    [ $# -eq 1 ] || tests=("TESTS=${*:2}")
     make -C "$1" -j"$JOBS" check TESTS= &&
-        make -C "$1" check || status=$?
+        make -C "$1" check "${tests[@]}" || status=$?
     [ "$status" = 0 ] || while read -r log; do
         printf '\n---- %s\n' "$log"
         tail -n 60 "$1/$log"
@@ -75,8 +76,8 @@ further_tree() {
     shift
     mkdir -p "$dir"
     if [ ! -f "$dir/config.status" ] || [ "$TOP/configure" -nt "$dir/config.status" ]; then
-        (cd "$dir" && "$TOP/configure" -q "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" "$@") ||
-            return
+        (cd "$dir" && "$TOP/configure" -q "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" \
+            "${OMPI_FLAGS[@]}" "$@") || return
         # nvcc makes the same of them in every tree
         mkdir -p "$dir/coll_gdr/kernels"
         cp "$BUILD"/coll_gdr/kernels/*.fatbin "$dir/coll_gdr/kernels/"
@@ -120,6 +121,7 @@ check_all() {
     mkdir -p "$BUILD/logs"
     suite "gcc build" make -C "$BUILD" -j"$JOBS" all
     suite_of_tests "make check" make_check "$BUILD"
+    check_debian13
     suite "clang build" clang_build
     suite_of_tests "unit tests with sanitizers" sanitized_unit_tests
     suite "clang-tidy" "$TOP/scripts/tidy.sh" "$BUILD/check/clang" "$JOBS"

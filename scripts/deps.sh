@@ -21,6 +21,7 @@ CHECK_PACKAGES=(
     'cppcheck        command -v cppcheck'
     'gdb             command -v gdb'
     'xz-utils        command -v xz'
+    'debootstrap     command -v debootstrap'
 )
 
 need_packages() {
@@ -38,6 +39,47 @@ need_packages() {
     logged apt-update apt-get update -q
     logged apt-install env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# OMPI_FLAGS: the headers that Open MPI's packages leave out (Debian's of 5.0), for configure; from
+# the source package of the same version, which apt verifies. Lists of apt's own stay as they are.
+need_ompi_headers() {
+    local dir=$BUILD/deps/ompi-headers apt=$BUILD/deps/ompi-apt incdir version
+
+    OMPI_FLAGS=()
+    if [ -n "${GDR_OMPI_SRC-}" ]; then
+        OMPI_FLAGS=("--with-ompi-src=$GDR_OMPI_SRC")
+        return
+    fi
+    for incdir in $(mpicc --showme:incdirs); do
+        [ -f "$incdir/opal/mca/threads/threads.h" ] || continue
+        [ ! -f "$incdir/opal/mca/threads/pthreads/threads_pthreads_threads.h" ] || return 0
+        version=$(dpkg-query -W -f '${source:Version}' libopenmpi-dev 2>/dev/null) ||
+            die "Open MPI's headers are incomplete ($incdir/opal/mca/threads/pthreads):" \
+                "name the source tree of the same version with GDR_OMPI_SRC=DIR"
+        OMPI_FLAGS=("--with-ompi-src=$dir")
+        is_done ompi-headers "$version" && [ -d "$dir" ] && return
+        say "downloading the source of openmpi $version for headers that its package leaves out"
+        rm -rf "$dir" "$apt"
+        mkdir -p "$dir" "$apt/lists/partial" "$apt/sources"
+        cp /etc/apt/sources.list.d/* "$apt/sources/" 2>/dev/null || true
+        cp /etc/apt/sources.list "$apt/sources/main.list" 2>/dev/null || true
+        sed -i 's/^deb /deb-src /; s/^Types:.*/Types: deb-src/' "$apt"/sources/*
+        logged ompi-source source_package "$apt" openmpi "$version"
+        tar -xf "$apt"/openmpi_*.orig.tar.* -C "$dir" --strip-components=1 --wildcards '*.h'
+        rm -rf "$apt"
+        mark_done ompi-headers "$version"
+        return
+    done
+}
+
+# source_package DIR PACKAGE VERSION: downloads into DIR, with DIR/sources and without root.
+source_package() {
+    local options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$1/sources"
+        -o "Dir::State::lists=$1/lists" -o "Dir::Cache=$1" -o APT::Sandbox::User=)
+
+    cd "$1" && { apt-get "${options[@]}" update -q || true; } && # another's list may have no sources
+        apt-get "${options[@]}" source -q --download-only "$2=$3"
 }
 
 # GPU_NAME, GPU_DRIVER (major version): empty without a card, or when told to emulate.
