@@ -14,7 +14,8 @@ gdr_mpi_tests = \
 	tests/mpi/large.sh \
 	tests/mpi/field.sh \
 	tests/mpi/foreign.sh \
-	tests/mpi/sessions.sh
+	tests/mpi/sessions.sh \
+	tests/mpi/tax.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
 

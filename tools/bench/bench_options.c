@@ -11,7 +11,7 @@
 enum { ITERS_MAX = 1000000 };
 
 const char bench_options_usage[] =
-    "usage: gdr_bench allreduce [OPTION]...\n"
+    "usage: gdr_bench allreduce [OPTION]...     gdr_bench host-tax --help says more of that one\n"
     "  --device | --host     where the buffers are (default: device)\n"
     "  --min SIZE            smallest message in bytes (default 8); suffixes K, M, G\n"
     "  --max SIZE            largest message in bytes (default 16M); sizes double\n"
@@ -173,13 +173,14 @@ int bench_options_parse(int argc, char *const argv[], bench_options_t *options, 
                                  .op = BENCH_SUM,
                                  .type = BENCH_FLOAT};
     if (argc < 2)
-        return fail(error, error_size, "which collective? gdr_bench allreduce; --help for options");
+        return fail(error, error_size,
+                    "what? gdr_bench allreduce, or gdr_bench host-tax; --help for options");
     if (strcmp(argv[1], "--help") == 0) {
         options->help = true;
         return 0;
     }
     if (strcmp(argv[1], "allreduce") != 0)
-        return fail(error, error_size, "%s: unknown collective; there is allreduce", argv[1]);
+        return fail(error, error_size, "%s: there is allreduce, and host-tax", argv[1]);
     for (int i = 2; i < argc && rc == 0; i++) {
         if (!is_valued(argv[i]))
             rc = parse_flag(&p, argv[i]);

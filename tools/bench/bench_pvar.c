@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KERNELS, PUTS, PUT_BYTES, STAGED_BYTES, LAST_PATH, VARIABLES };
+enum { KERNELS, PUTS, PUT_BYTES, STAGED_BYTES, HOST_CALLS, LAST_PATH, VARIABLES };
 
-static const char *const names[VARIABLES] = {"coll_gdr_kernels", "coll_gdr_puts",
-                                             "coll_gdr_put_bytes", "coll_gdr_staged_bytes",
-                                             "coll_gdr_last_path"};
+static const char *const names[VARIABLES] = {"coll_gdr_kernels",    "coll_gdr_puts",
+                                             "coll_gdr_put_bytes",  "coll_gdr_staged_bytes",
+                                             "coll_gdr_host_calls", "coll_gdr_last_path"};
 
 typedef struct variable {
     MPI_T_pvar_handle handle; /* MPI_T_PVAR_HANDLE_NULL: there is none */
@@ -110,6 +110,11 @@ void bench_pvar_read(bench_counters_t *counters)
     counters->put_bytes = read_number(PUT_BYTES);
     counters->host_bytes =
         bench_cuda_emulated() ? bench_cuda_host_bytes() : read_number(STAGED_BYTES);
+}
+
+uint64_t bench_pvar_host_calls(void)
+{
+    return read_number(HOST_CALLS);
 }
 
 void bench_counters_add(bench_counters_t *sum, const bench_counters_t *a, const bench_counters_t *b)

@@ -17,6 +17,8 @@ void bench_pvar_read(bench_counters_t *counters);
 /* sum += b - a */
 void bench_counters_add(bench_counters_t *sum, const bench_counters_t *a,
                         const bench_counters_t *b);
+/* Calls that gdr has passed on because no buffer was on a device. */
+uint64_t bench_pvar_host_calls(void);
 /* "gdr/twoshot", "staged", ... of the last call; "?" if nobody says. Static. */
 const char *bench_pvar_path(void);
 

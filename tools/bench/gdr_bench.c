@@ -1,9 +1,11 @@
-/* gdr_bench: how long an allreduce takes, which way it went, and whether it is right. */
+/* gdr_bench: how long an allreduce takes, which way it went, and whether it is right; and what gdr
+ * costs calls on host memory. */
 #include "bench_cuda.h"
 #include "bench_measure.h"
 #include "bench_options.h"
 #include "bench_pvar.h"
 #include "bench_report.h"
+#include "bench_tax.h"
 
 #include <mpi.h>
 #include <mpi-ext.h>
@@ -98,27 +100,57 @@ static int run(const bench_options_t *options, bool have_gdr, int rank, int rank
     return bench_all(rc == 0 && report.wrong == 0) ? EXIT_RIGHT : EXIT_FAILED;
 }
 
-int main(int argc, char *argv[])
+static int usage(int rank, const char *text)
+{
+    if (rank == 0)
+        fputs(text, stdout);
+    return EXIT_RIGHT;
+}
+
+static int bad_usage(int rank, const char *error)
+{
+    if (rank == 0)
+        fprintf(stderr, "gdr_bench: %s\n", error);
+    return EXIT_USAGE;
+}
+
+static int allreduce(int argc, char *argv[], bool have_gdr, int rank, int ranks)
 {
     bench_options_t options;
     char error[256];
-    int rank, ranks, status = EXIT_RIGHT;
+
+    if (bench_options_parse(argc, argv, &options, error, sizeof(error)) != 0)
+        return bad_usage(rank, error);
+    if (options.help)
+        return usage(rank, bench_options_usage);
+    return run(&options, have_gdr, rank, ranks);
+}
+
+static int host_tax(int argc, char *argv[], int rank, int ranks)
+{
+    tax_options_t options;
+    char error[256];
+
+    if (tax_options_parse(argc, argv, &options, error, sizeof(error)) != 0)
+        return bad_usage(rank, error);
+    if (options.help)
+        return usage(rank, tax_options_usage);
+    return bench_tax(&options, rank, ranks) == 0 ? EXIT_RIGHT : EXIT_FAILED;
+}
+
+int main(int argc, char *argv[])
+{
+    int rank, ranks, status;
     bool have_gdr;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     have_gdr = bench_pvar_open();
-    if (bench_options_parse(argc, argv, &options, error, sizeof(error)) != 0) {
-        if (rank == 0)
-            fprintf(stderr, "gdr_bench: %s\n", error);
-        status = EXIT_USAGE;
-    } else if (options.help) {
-        if (rank == 0)
-            fputs(bench_options_usage, stdout);
-    } else {
-        status = run(&options, have_gdr, rank, ranks);
-    }
+    if (argc > 1 && strcmp(argv[1], "host-tax") == 0)
+        status = host_tax(argc, argv, rank, ranks);
+    else
+        status = allreduce(argc, argv, have_gdr, rank, ranks);
     bench_pvar_close();
     MPI_Finalize();
     return status;
