@@ -1,7 +1,6 @@
 # ucx_glue: the engine's network over UCX, a shared object that is opened at first device use.
 # UCX is named to the linker only: libtool would put its directory into an rpath.
-gdrlibdir = $(libdir)/coll_gdr
-gdrlib_LTLIBRARIES = gdr_ucx.la
+gdrlib_LTLIBRARIES += gdr_ucx.la
 noinst_LTLIBRARIES += libgdr_ucx_core.la
 
 libgdr_ucx_core_la_SOURCES = \

@@ -62,18 +62,37 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *loads)
     return 1;
 }
 
-/* Searches the process again if something was loaded since; never loads anything itself. */
-static const gdr_driver_t *look_again(uint64_t loads)
+static uint64_t count_loads(void)
 {
+    uint64_t loads = 0;
+
+    dl_iterate_phdr(first_object, &loads);
+    return loads;
+}
+
+/*
+ * Searches the process again, since something was loaded; loads nothing but our own object, which
+ * must be the last one before the search begins.
+ */
+static const gdr_driver_t *look_again(void)
+{
+    const void *last;
+    uint64_t loads;
     void *library;
 
     pthread_mutex_lock(&driver.lock);
     if (atomic_load_explicit(&driver.bound, memory_order_relaxed) == NULL) {
+        last = gdr_watch_move();
+        loads = count_loads();
         /* The reference is kept: a bound library must stay. */
         library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
         if (library != NULL && bind_symbols(library) != NULL)
             dlclose(library);
         atomic_store_explicit(&driver.loads, loads, memory_order_relaxed);
+        if (atomic_load_explicit(&driver.bound, memory_order_relaxed) == NULL)
+            gdr_watch_start(last);
+        else
+            gdr_watch_stop();
     }
     pthread_mutex_unlock(&driver.lock);
     return atomic_load_explicit(&driver.bound, memory_order_acquire);
@@ -82,14 +101,13 @@ static const gdr_driver_t *look_again(uint64_t loads)
 const gdr_driver_t *gdr_driver_bound(void)
 {
     const gdr_driver_t *bound = atomic_load_explicit(&driver.bound, memory_order_acquire);
-    uint64_t loads = 0;
 
     if (bound != NULL)
         return bound;
-    dl_iterate_phdr(first_object, &loads);
-    if (loads == atomic_load_explicit(&driver.loads, memory_order_relaxed))
+    if (gdr_device_absent() ||
+        count_loads() == atomic_load_explicit(&driver.loads, memory_order_relaxed))
         return NULL;
-    return look_again(loads);
+    return look_again();
 }
 
 bool gdr_device_seen(void)

@@ -21,6 +21,15 @@ const gdr_driver_t *gdr_driver_bound(void);
 /* The table after a successful gdr_device_load(), never NULL then. */
 const gdr_driver_t *gdr_driver(void);
 
+/*
+ * Watching for loads (watch.c), under the lock of driver.c: opens our own object again, so that it
+ * is the last one; what gdr_watch_start() wants once the process has been searched, NULL where
+ * nobody watches.
+ */
+const void *gdr_watch_move(void);
+void gdr_watch_stop(void);
+void gdr_watch_start(const void *last);
+
 /* Logs `result` of `function` (a name of cuda.h) as an error and returns its status. */
 gdr_status_t gdr_driver_failed(const gdr_log_t *log, const char *function, CUresult result);
 

@@ -12,6 +12,8 @@
 #include "base/gdr_status.h"
 #include "engine/gdr_dev.h"
 
+#include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,10 +30,28 @@ gdr_status_t gdr_device_load(const gdr_log_t *log);
 int gdr_device_count(void);
 
 /*
- * Whether somebody has loaded libcuda into this process (11 ns: it looks again only when the
- * dynamic linker has loaded something since). While false, no pointer is a device pointer.
+ * Whether somebody has loaded libcuda into this process; it looks again only when the dynamic
+ * linker has loaded something since. While false, no pointer is a device pointer.
  */
 bool gdr_device_seen(void);
+
+/*
+ * Makes that question cheap: `file` is the path of gdr_watch.so (see watch.c). Before the first
+ * question, and only where one thread at a time asks. false: it cannot be opened, and the question
+ * costs what it costs (about 20 ns). unwatch(): when nobody asks any more.
+ */
+bool gdr_device_watch(const char *file);
+void gdr_device_unwatch(void);
+
+/* One comparison: true when libcuda is surely not here; false: ask gdr_device_seen(). */
+extern const struct link_map *_Atomic gdr_device_last;
+
+static inline bool gdr_device_absent(void)
+{
+    const struct link_map *last = atomic_load_explicit(&gdr_device_last, memory_order_relaxed);
+
+    return last != NULL && __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) == NULL;
+}
 
 typedef enum gdr_mem_kind {
     GDR_MEM_HOST = 0,   /* unknown to CUDA */

@@ -4,18 +4,9 @@
 #include "device/gdr_device.h"
 #include "mca/host_memory.h"
 
-/*
- * Host calls come through here and must not notice: a look at two addresses, no lock, no atomic
- * read-modify-write (threads may lose a count).
- */
 static gdr_mca_way_t host_call(void)
 {
-    gdr_mca_counters_t *counters = &gdr_mca.counters;
-    uint64_t calls = atomic_load_explicit(&counters->host_calls, memory_order_relaxed);
-
-    atomic_store_explicit(&counters->host_calls, calls + 1, memory_order_relaxed);
-    if (atomic_load_explicit(&counters->last_path, memory_order_relaxed) != gdr_path_host)
-        atomic_store_explicit(&counters->last_path, gdr_path_host, memory_order_relaxed);
+    gdr_mca_count_host();
     return GDR_WAY_HOST;
 }
 
@@ -55,6 +46,8 @@ gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *arg
     gdr_mem_info_t recv, send;
 
     *reason = NULL;
+    if (gdr_device_absent())
+        return host_call();
     if (gdr_host_memory_sure(args->recv) &&
         (args->send == MPI_IN_PLACE || gdr_host_memory_sure(args->send)))
         return host_call();

@@ -2,7 +2,10 @@
 #include "mca/gdr_mca.h"
 #include "mca/host_memory.h"
 
+#include "device/gdr_device.h"
+
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,12 +124,25 @@ static int component_open(void)
 static int component_close(void)
 {
     gdr_mca_shutdown();
+    gdr_device_unwatch();
     return OMPI_SUCCESS;
+}
+
+/* Where threads may ask at the same time the object cannot be moved under them. */
+static void watch_loads(void)
+{
+    char path[PATH_MAX];
+
+    for (int i = 0; gdr_mca_place(i, "gdr_watch.so", path, sizeof(path)); i++)
+        if (gdr_device_watch(path))
+            return;
 }
 
 static int init_query(bool progress_threads, bool mpi_threads)
 {
     (void)progress_threads;
+    if (!mpi_threads)
+        watch_loads();
     gdr_mca.params.engine.thread_multiple = mpi_threads;
     return OMPI_SUCCESS;
 }

@@ -119,6 +119,20 @@ typedef enum gdr_mca_way {
 } gdr_mca_way_t;
 
 /*
+ * A host call is passed on: counted without an atomic read-modify-write, since it must not be
+ * noticed (threads may lose a count).
+ */
+static inline void gdr_mca_count_host(void)
+{
+    gdr_mca_counters_t *counters = &gdr_mca.counters;
+    uint64_t calls = atomic_load_explicit(&counters->host_calls, memory_order_relaxed);
+
+    atomic_store_explicit(&counters->host_calls, calls + 1, memory_order_relaxed);
+    if (atomic_load_explicit(&counters->last_path, memory_order_relaxed) != gdr_path_host)
+        atomic_store_explicit(&counters->last_path, gdr_path_host, memory_order_relaxed);
+}
+
+/*
  * Which way a call goes on this rank, and for GDR_WAY_DEVICE its description. *reason: for
  * GDR_WAY_STAGE a static text, where all ranks see the same reason, else NULL.
  */
@@ -171,6 +185,9 @@ void gdr_mca_shutdown(void);
 
 /* Port of the engine: opens UCX and the glue (net_open.c). */
 gdr_status_t gdr_mca_open_net(void *ctx, const gdr_net_ops_t **ops, gdr_net_t **net);
+
+/* Path `number` (0, 1, ...) of those where an object of that name may lie; false: no more. */
+bool gdr_mca_place(int number, const char *name, char *path, size_t size);
 
 /* Whether the text file of long messages is installed (not so in a build tree). */
 bool gdr_mca_has_help(void);

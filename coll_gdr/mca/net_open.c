@@ -99,38 +99,13 @@ static bool new_enough(void *handle, bool loaded)
     return false;
 }
 
-/* The directory that the plugin really lies in, behind links; "" if unknown. */
-static void plugin_directory(char *out, size_t size)
-{
-    char *file = realpath(gdr_mca.plugin_file, NULL);
-    char *slash = file == NULL ? NULL : strrchr(file, '/');
-
-    out[0] = '\0';
-    if (slash != NULL && (size_t)(slash - file) < size) {
-        *slash = '\0';
-        strcpy(out, file);
-    }
-    free(file);
-}
-
-/*
- * Where it is installed, seen from the plugin, wherever that was moved to; beside the plugin, as in
- * a build tree; where it was configured to be.
- */
 static void *open_glue(void)
 {
-    static const char *const places[] = {"/../coll_gdr/gdr_ucx.so", "/gdr_ucx.so",
-                                         GDR_GLUEDIR "/gdr_ucx.so"};
-    char path[PATH_MAX], directory[PATH_MAX / 2], why[512] = "";
+    char path[PATH_MAX], why[512] = "";
 
-    plugin_directory(directory, sizeof(directory));
-    for (int i = 0; i < 3; i++) {
-        void *handle;
+    for (int i = 0; gdr_mca_place(i, "gdr_ucx.so", path, sizeof(path)); i++) {
+        void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-        if (i < 2 && directory[0] == '\0')
-            continue;
-        snprintf(path, sizeof(path), "%s%s", i < 2 ? directory : "", places[i]);
-        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (handle != NULL) {
             gdr_debug(&gdr_mca.log, "glue: %s", path);
             return handle;

@@ -36,7 +36,7 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/large \
 	tests/mpi/field \
 	tests/mpi/sessions
-check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host
+check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host tests/mpi/late_driver
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
 gdr_mpi_cppflags = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(CUDA_CPPFLAGS)
@@ -151,4 +151,9 @@ tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 tests_mpi_host_LDFLAGS = $(AM_LDFLAGS) $(OMPI_LDFLAGS)
 tests_mpi_host_LDADD = -lmpi
+
+tests_mpi_late_driver_SOURCES = tests/mpi/late_driver.c
+tests_mpi_late_driver_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_late_driver_LDFLAGS = $(AM_LDFLAGS) $(OMPI_LDFLAGS)
+tests_mpi_late_driver_LDADD = -lmpi -ldl
 endif

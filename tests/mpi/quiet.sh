@@ -11,4 +11,8 @@ prints "no libcuda but the CUDA runtime" 40 \
     "$(printf 'path "host"\n6 checks, 0 failed')" \
     env LD_LIBRARY_PATH="$GDR_BUILDDIR/cuda_emu:$LD_LIBRARY_PATH" \
     mpirun -np 2 --mca coll gdr "$programs/path" -h host
+prints "libcuda comes late" 60 "late driver ok" "$emu" mpirun -np 2 --mca coll gdr \
+    "$programs/late_driver"
+prints "libcuda comes late, with threads" 60 "late driver ok" "$emu" mpirun -np 2 --mca coll gdr \
+    "$programs/late_driver" -t
 finish
