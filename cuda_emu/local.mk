@@ -36,4 +36,18 @@ cuda_emu/core/emu_names.h: cuda_emu/core/exports.list cuda_emu/core/gen_exports.
 cuda_emu/core/emu_exports.c: cuda_emu/core/exports.list cuda_emu/core/gen_exports.awk
 	$(AM_V_GEN)$(emu_gen) -v mode=exports $(srcdir)/cuda_emu/core/exports.list > $@.tmp && mv $@.tmp $@
 
+# What nvidia-peermem does for a real card, preloaded; nothing links to libibverbs.
+if HAVE_VERBS
+emulib_LTLIBRARIES += cuda_emu/libcuda_emu_peermem.la
+cuda_emu_libcuda_emu_peermem_la_SOURCES = cuda_emu/peermem/peermem.c
+cuda_emu_libcuda_emu_peermem_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+cuda_emu_libcuda_emu_peermem_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -Wl,-z,defs
+cuda_emu_libcuda_emu_peermem_la_LIBADD = -ldl -lpthread
+endif
+
 include cuda_emu/front.mk
+
+# cuda-emu --peermem, against a libibverbs without a device
+dist_check_SCRIPTS += cuda_emu/tests/peermem.sh
+EXTRA_DIST += cuda_emu/tests/peermem.c cuda_emu/tests/fake_verbs.c cuda_emu/tests/fake_verbs.h
+TESTS += cuda_emu/tests/peermem.sh

@@ -27,6 +27,7 @@ static const char help[] =
     "  --queues N    hardware queues that the streams of a context share in turn, at most 32\n"
     "                (default 0: each stream has its own; a card has 8)\n"
     "  --sync        operations that can run do so before the call returns\n"
+    "  --peermem     RDMA devices can register device memory, as with nvidia-peermem loaded\n"
     "  --trace FILE  a line per call into FILE.PID\n"
     "  --verbose     say what is unusual, and which functions are not implemented\n"
     "  --print-x     print mpirun's -x options for the variables set, and end\n"
@@ -131,7 +132,13 @@ static void set_verbose(const char *value)
     set("CUDA_EMU_VERBOSE", value);
 }
 
-static int print_x;
+static int print_x, peermem;
+
+static void ask_peermem(const char *value)
+{
+    (void)value;
+    peermem = 1;
+}
 
 static void ask_print_x(const char *value)
 {
@@ -154,7 +161,7 @@ static const struct option {
     {"--devices", 1, check_devices}, {"--mem", 1, check_mem},       {"--delay", 1, check_delay},
     {"--seed", 1, check_seed},       {"--trace", 1, check_trace},   {"--sync", 0, set_sync},
     {"--queues", 1, check_queues},   {"--verbose", 0, set_verbose}, {"--print-x", 0, ask_print_x},
-    {"--help", 0, print_help},       {"-h", 0, print_help},
+    {"--help", 0, print_help},       {"-h", 0, print_help},         {"--peermem", 0, ask_peermem},
 };
 
 static const struct option *find_option(const char *text, size_t length)
@@ -256,29 +263,44 @@ static void find_libraries(char *search, size_t search_size, char *twins)
     snprintf(search, search_size, "%s", lib);
 }
 
-static void set_search_path(const char *directories)
+/* Puts `first` in front of what the colon-separated variable has. */
+static void set_in_front(const char *name, const char *first)
 {
-    const char *old = getenv("LD_LIBRARY_PATH");
-    size_t length = strlen(directories), size = length + (old ? strlen(old) : 0) + 2;
-    char *path;
+    const char *old = getenv(name);
+    size_t length = strlen(first), size = length + (old ? strlen(old) : 0) + 2;
+    char *list;
 
-    if (old != NULL && strncmp(old, directories, length) == 0 &&
+    if (old != NULL && strncmp(old, first, length) == 0 &&
         (old[length] == ':' || old[length] == '\0'))
         return; /* in front already: this is a nested cuda-emu */
-    path = malloc(size);
-    if (path == NULL)
+    list = malloc(size);
+    if (list == NULL)
         fail(EXIT_NO_LIBS, "no memory for %zu bytes", size);
     if (old == NULL || old[0] == '\0')
-        snprintf(path, size, "%s", directories);
+        snprintf(list, size, "%s", first);
     else
-        snprintf(path, size, "%s:%s", directories, old);
-    set("LD_LIBRARY_PATH", path);
-    free(path);
+        snprintf(list, size, "%s:%s", first, old);
+    set(name, list);
+    free(list);
+}
+
+/* `search` as find_libraries() made it. */
+static void preload_peermem(const char *search)
+{
+    char first[2 * PATH_MAX + 1], path[PATH_MAX];
+
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(search, ":"), search);
+    if (!locate(first, "libcuda_emu_peermem.so", path))
+        fail(EXIT_NO_LIBS,
+             "--peermem: %s has no libcuda_emu_peermem.so: this cuda-emu was built without "
+             "libibverbs' headers (Debian: libibverbs-dev)",
+             first);
+    set_in_front("LD_PRELOAD", path);
 }
 
 static void print_exports(void)
 {
-    printf("-x LD_LIBRARY_PATH");
+    printf("-x LD_LIBRARY_PATH%s", peermem ? " -x LD_PRELOAD" : "");
     for (char **variable = environ; *variable != NULL; variable++) {
         if (strncmp(*variable, "CUDA_EMU_", 9) == 0)
             printf(" -x %.*s", (int)strcspn(*variable, "="), *variable);
@@ -294,7 +316,9 @@ int main(int argc, char **argv)
     if (command >= argc && !print_x)
         fail(EXIT_USAGE, "no command; see cuda-emu --help");
     find_libraries(directories, sizeof(directories), twins);
-    set_search_path(directories);
+    set_in_front("LD_LIBRARY_PATH", directories);
+    if (peermem)
+        preload_peermem(directories);
     if (twins[0] != '\0' && getenv("CUDA_EMU_TWINS") == NULL)
         set("CUDA_EMU_TWINS", twins);
     if (print_x) {

@@ -19,7 +19,8 @@ may_include() {
                         plan/gdr_plan.h ucx_glue/gdr_ucx.h
                         ompi_config.h ompi/* opal/* orte/* mpi.h config.h' ;;
     ucx_glue) echo 'base/* engine/gdr_net.h ucp/* ucs/*' ;;
-    cuda_emu) echo 'cuda.h nvml.h cuda_runtime_api.h driver_types.h config.h' ;;
+    cuda_emu) echo 'cuda.h nvml.h cuda_runtime_api.h driver_types.h config.h
+                    infiniband/verbs.h' ;;
     tools) echo 'mpi.h mpi-ext.h cuda.h cuda_emu/include/*' ;;
     examples) echo 'mpi.h cuda_runtime_api.h' ;;
     esac
