@@ -6,7 +6,7 @@ noinst_LTLIBRARIES += libgdr_ucx_core.la
 libgdr_ucx_core_la_SOURCES = \
 	ucx_glue/gdr_ucx.h ucx_glue/ucx.h ucx_glue/tls.c ucx_glue/config.c ucx_glue/open.c \
 	ucx_glue/memory.c ucx_glue/peer.c ucx_glue/put.c ucx_glue/self.c ucx_glue/check.c \
-	ucx_glue/verify.c ucx_glue/entries.c
+	ucx_glue/path.c ucx_glue/verify.c ucx_glue/entries.c
 libgdr_ucx_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 
 gdr_ucx_la_SOURCES =

@@ -90,6 +90,7 @@ static void say_transports(gdr_net_peer_t *peer)
             "connection to a peer: %s%s", names,
             peer->reports_errors ? "" : "; it does not report errors");
     net->transports_said = true;
+    peer->has_rdma = direct;
     peer->only_ipc = ipc && !direct && !net->params.host_windows;
     if (!direct && !ipc && !net->emulation_said && !net->params.host_windows) {
         gdr_warn(net->log,

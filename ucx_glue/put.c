@@ -302,8 +302,12 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
     if (bytes != 0) {
         peer->net->counters->puts++;
         peer->net->counters->put_bytes += bytes;
-        after_post(op, post_put(op, (const void *)(uintptr_t)(lmem->address + loff), bytes,
-                                lmem->memh, lmem->type, rmem->address + roff, rmem->rkey));
+        void *posted = post_put(op, (const void *)(uintptr_t)(lmem->address + loff), bytes,
+                                lmem->memh, lmem->type, rmem->address + roff, rmem->rkey);
+
+        if (UCS_PTR_IS_PTR(posted) && lmem->type == UCS_MEMORY_TYPE_CUDA)
+            gdr_ucx_say_path(peer, posted, bytes);
+        after_post(op, posted);
     } else if (word != NULL) {
         after_post(op, post_word(op));
     } else {

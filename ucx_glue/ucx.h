@@ -80,6 +80,7 @@ struct gdr_net {
     bool needs_context;   /* this UCX wants it to be current for puts and progress */
     bool windows_checked;
     bool transports_said, emulation_said;
+    char path_said[128]; /* how UCX describes puts of device memory, as last said */
 };
 
 struct gdr_net_mem {
@@ -97,6 +98,8 @@ struct gdr_net_peer {
     ucp_ep_h ep;
     gdr_status_t status;
     bool only_ipc;       /* nothing but cuda_ipc spares device memory the way through the host */
+    bool has_rdma;
+    unsigned path_class; /* sizes whose way to this peer is known: 0 none, 1 small, 2 all */
     bool reports_errors; /* made with UCP_ERR_HANDLING_MODE_PEER */
     gdr_ucx_op_t *ops;   /* in progress */
     gdr_net_rmem_t *released; /* with operations in progress: they may use them */
@@ -175,6 +178,10 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
 void gdr_ucx_flush(gdr_net_peer_t *peer, gdr_net_op_t *op);
 /* Ends every operation in progress to the peer with `status`. */
 void gdr_ucx_abandon(gdr_net_peer_t *peer, gdr_status_t status);
+
+/* path.c: which way a put of device memory takes, once per peer and size class. `request` of it is
+ * in progress. */
+void gdr_ucx_say_path(gdr_net_peer_t *peer, void *request, size_t bytes);
 
 /* self.c: the connection to this process, and a region of this process as a peer sees it */
 gdr_status_t gdr_ucx_self(gdr_net_t *net, gdr_net_peer_t **self);
