@@ -1,7 +1,7 @@
 /* What the first device call of the process and of a communicator brings into being. */
 #include "mca/away.h"
 #include "mca/gdr_mca.h"
-#include "mca/staging.h"
+#include "mca/host_block.h"
 
 #include "device/gdr_device.h"
 
@@ -72,7 +72,7 @@ void gdr_mca_shutdown(void)
     gdr_engine_t *engine = atomic_load(&gdr_mca.engine);
 
     gdr_progress_stop();
-    gdr_stage_shutdown();
+    gdr_host_block_shutdown();
     gdr_away_shutdown();
     gdr_nonce_shutdown();
     atomic_store(&gdr_mca.engine, NULL);

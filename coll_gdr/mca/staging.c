@@ -2,132 +2,7 @@
 
 #include "device/gdr_device.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- host memory ---------------------------------------------------------------------------- */
-
-/* Pinning costs more than most calls: so many blocks are kept, of the largest. */
-enum { POOL_BLOCKS = 4 };
-
-/* Data starts where the type wants it on a buffer of this alignment. */
-enum { ALIGNMENT = 256 };
-
-typedef struct gdr_stage_block {
-    struct gdr_stage_block *next;
-    void *address;
-    size_t bytes;
-    uint64_t context; /* 0: ordinary memory */
-    int ordinal;
-} block_t;
-
-/* Pinned blocks that no call uses. Returned here in progress, freed at entry of a call only. */
-static struct {
-    pthread_mutex_t lock;
-    block_t *idle;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* A block whose context was reset is gone with it. */
-static bool alive(const block_t *block)
-{
-    return gdr_device_context_id(block->ordinal) == block->context;
-}
-
-static void block_free(block_t *block)
-{
-    if (block->context == 0)
-        free(block->address);
-    else if (alive(block))
-        gdr_device_pinned_free(&gdr_mca.log, block->ordinal, block->address, block->context);
-    free(block);
-}
-
-/* The smallest that will do; NULL: none. */
-static block_t *pool_take(int ordinal, size_t bytes)
-{
-    block_t **best = NULL, *found = NULL;
-
-    pthread_mutex_lock(&pool.lock);
-    for (block_t **link = &pool.idle; *link != NULL; link = &(*link)->next)
-        if ((*link)->ordinal == ordinal && (*link)->bytes >= bytes &&
-            (best == NULL || (*link)->bytes < (*best)->bytes) && alive(*link))
-            best = link;
-    if (best != NULL) {
-        found = *best;
-        *best = found->next;
-    }
-    pthread_mutex_unlock(&pool.lock);
-    return found;
-}
-
-static void block_give(block_t *block)
-{
-    if (block->context == 0) {
-        block_free(block);
-        return;
-    }
-    pthread_mutex_lock(&pool.lock);
-    block->next = pool.idle;
-    pool.idle = block;
-    pthread_mutex_unlock(&pool.lock);
-}
-
-/* What is to be freed so that not more than `keep` are left: the smallest. */
-static block_t *pool_excess(int keep)
-{
-    block_t **least = NULL, *out = NULL;
-    int blocks = 0;
-
-    pthread_mutex_lock(&pool.lock);
-    for (block_t **link = &pool.idle; *link != NULL; link = &(*link)->next, blocks++)
-        if (least == NULL || (*link)->bytes < (*least)->bytes)
-            least = link;
-    if (least != NULL && blocks > keep) {
-        out = *least;
-        *least = out->next;
-    }
-    pthread_mutex_unlock(&pool.lock);
-    return out;
-}
-
-static void pool_trim(int keep)
-{
-    block_t *block;
-
-    while ((block = pool_excess(keep)) != NULL)
-        block_free(block);
-}
-
-static block_t *block_make(int ordinal, size_t bytes, bool pin)
-{
-    block_t *block = pool_take(ordinal, bytes);
-
-    if (block != NULL)
-        return block;
-    block = calloc(1, sizeof(*block));
-    if (block == NULL)
-        return NULL;
-    block->bytes = bytes;
-    block->ordinal = ordinal;
-    if (pin && gdr_device_pinned_alloc(&gdr_mca.log, ordinal, bytes, &block->address,
-                                       &block->context) == GDR_OK)
-        return block;
-    block->context = 0;
-    block->address = aligned_alloc(ALIGNMENT, bytes);
-    if (block->address == NULL) {
-        free(block);
-        return NULL;
-    }
-    return block;
-}
-
-void gdr_stage_shutdown(void)
-{
-    if (gdr_mca_quiet())
-        pool_trim(0);
-}
-
-/* ---- one call ------------------------------------------------------------------------------- */
 
 /* The bytes that `count` elements touch, from *low on. */
 static void span(struct ompi_datatype_t *dtype, int count, ptrdiff_t *low, size_t *bytes)
@@ -159,8 +34,7 @@ static int copy_down(gdr_stage_t *stage, void *host, const void *device)
 
 static void drop_block(gdr_stage_t *stage)
 {
-    if (stage->block != NULL)
-        block_give(stage->block);
+    gdr_host_block_put(stage->block);
     stage->block = NULL;
 }
 
@@ -183,7 +57,6 @@ static int fill(gdr_stage_t *stage, void *send_copy)
 
 int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry)
 {
-    bool pin = entry && gdr_mca_quiet();
     gdr_mem_info_t send = {0}, recv = {0};
     char *send_copy = NULL;
     size_t lead, part;
@@ -198,12 +71,13 @@ int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry)
     if (!gdr_device_is_device(&send) && !gdr_device_is_device(&recv))
         return OMPI_SUCCESS;
 
-    lead = (size_t)stage->low % ALIGNMENT;
-    part = (lead + stage->bytes) / ALIGNMENT * ALIGNMENT + ALIGNMENT; /* never 0 */
+    /* Data starts where the type wants it on a buffer of this alignment. */
+    lead = (size_t)stage->low % GDR_HOST_BLOCK_ALIGNMENT;
+    part = (lead + stage->bytes) / GDR_HOST_BLOCK_ALIGNMENT * GDR_HOST_BLOCK_ALIGNMENT +
+           GDR_HOST_BLOCK_ALIGNMENT;
     ordinal = gdr_device_is_device(&recv) ? recv.ordinal : send.ordinal;
-    stage->block = block_make(ordinal < 0 ? 0 : ordinal, 2 * part, pin);
-    if (pin)
-        pool_trim(POOL_BLOCKS);
+    stage->block =
+        gdr_host_block_get(ordinal < 0 ? 0 : ordinal, 2 * part, entry && gdr_mca_quiet());
     if (stage->block == NULL)
         return OMPI_ERR_OUT_OF_RESOURCE;
     if (gdr_device_is_device(&recv))

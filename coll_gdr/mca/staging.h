@@ -3,14 +3,15 @@
 #define GDR_STAGING_H
 
 #include "mca/gdr_mca.h"
+#include "mca/host_block.h"
 
 typedef struct gdr_stage {
-    gdr_mca_args_t user;           /* as called */
-    gdr_mca_args_t host;           /* what the previous handler gets */
-    struct gdr_stage_block *block; /* host memory of both buffers; NULL: none needed */
-    ptrdiff_t low;                 /* first byte of the data, relative to a buffer's address */
-    size_t bytes;                  /* of the data of one buffer, holes included */
-    void *recv_copy;               /* host copy of the receive buffer, NULL: it is host memory */
+    gdr_mca_args_t user;     /* as called */
+    gdr_mca_args_t host;     /* what the previous handler gets */
+    gdr_host_block_t *block; /* host memory of both buffers; NULL: none needed */
+    ptrdiff_t low;           /* first byte of the data, relative to a buffer's address */
+    size_t bytes;            /* of the data of one buffer, holes included */
+    void *recv_copy;         /* host copy of the receive buffer, NULL: it is host memory */
 } gdr_stage_t;
 
 /*
@@ -32,8 +33,5 @@ bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason);
 
 /* The whole blocking call. */
 int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args);
-
-/* Frees what is kept for later calls; no call is running. */
-void gdr_stage_shutdown(void);
 
 #endif
