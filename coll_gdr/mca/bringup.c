@@ -204,15 +204,20 @@ void gdr_mca_served(gdr_mca_module_t *module, const gdr_call_t *call, const gdr_
                  module->comm->c_name, ompi_comm_size(module->comm), (unsigned long long)bit, path);
 }
 
-gdr_status_t gdr_mca_post(gdr_mca_module_t *module, const gdr_call_desc_t *desc, gdr_call_t **call)
+gdr_status_t gdr_mca_post_to(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call)
 {
     gdr_status_t status;
 
     atomic_fetch_add(&gdr_mca.device_calls, 1); /* first: posting may already open stream waits */
-    status = gdr_call_post(module->team, desc, call);
+    status = gdr_call_post(team, desc, call);
     if (status != GDR_OK)
         atomic_fetch_sub(&gdr_mca.device_calls, 1);
     return status;
+}
+
+gdr_status_t gdr_mca_post(gdr_mca_module_t *module, const gdr_call_desc_t *desc, gdr_call_t **call)
+{
+    return gdr_mca_post_to(module->team, desc, call);
 }
 
 void gdr_mca_release(gdr_call_t *call)

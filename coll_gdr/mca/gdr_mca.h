@@ -61,7 +61,7 @@ typedef struct gdr_mca_module {
     mca_coll_base_module_t *prev_allreduce_module;
     mca_coll_base_module_iallreduce_fn_t prev_iallreduce;
     mca_coll_base_module_t *prev_iallreduce_module;
-    mca_coll_base_comm_coll_t prev; /* of the other nonblocking collectives, see passed.c */
+    mca_coll_base_comm_coll_t prev; /* of the other collectives, see coll_slots.c */
     uint64_t nonce;
 
     pthread_mutex_t lock; /* of everything below; held for bookkeeping, never over communication */
@@ -71,12 +71,13 @@ typedef struct gdr_mca_module {
     int device;                        /* of the lane: that of the first device call */
     atomic_uint_fast64_t home_context; /* its primary context, once a buffer has shown it */
     const char *stage_reason;          /* GDR_REACH_STAGE */
-    bool said_staged;
+    bool said_staged, said_others;
     bool compared, alike; /* whether it is known that all members have our parameters; and if so */
     atomic_uint_fast64_t explained; /* bit k: calls of 2^k bytes have been explained */
     /* Nonblocking calls in call order from the oldest that is undecided, see request.c. */
     struct gdr_mca_request *order_head, *order_tail;
-    atomic_int held; /* length of that list */
+    atomic_int held;          /* length of that list */
+    uint64_t persistent_made; /* persistent MPI_Allreduces so far */
 } gdr_mca_module_t;
 
 OBJ_CLASS_DECLARATION(gdr_mca_module_t);
@@ -89,10 +90,13 @@ mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm
 bool gdr_nonce_take(struct ompi_communicator_t *comm, uint64_t *nonce);
 void gdr_nonce_shutdown(void);
 
-/* Puts the module in front of the previous components' other nonblocking collectives; and undoes
- * what that holds. The communicator's slots still are the previous components'. */
-void gdr_passed_enable(gdr_mca_module_t *module);
-void gdr_passed_disable(gdr_mca_module_t *module);
+/* Puts the module in front of the previous components' other collectives; and undoes what that
+ * holds. The communicator's slots still are the previous components'. */
+void gdr_coll_enable(gdr_mca_module_t *module);
+void gdr_coll_disable(gdr_mca_module_t *module);
+
+/* The communicator's nonce, and one for each number that is equal on all members. */
+uint64_t gdr_module_nonce(const gdr_mca_module_t *module, uint64_t number);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
@@ -157,6 +161,7 @@ static inline bool gdr_mca_quiet(void)
 
 /* gdr_call_post() and gdr_call_release(), counted. */
 gdr_status_t gdr_mca_post(gdr_mca_module_t *module, const gdr_call_desc_t *desc, gdr_call_t **call);
+gdr_status_t gdr_mca_post_to(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call);
 void gdr_mca_release(gdr_call_t *call);
 
 /* The Open MPI error code of a status. */

@@ -24,6 +24,7 @@
 #include "ompi/runtime/mpiruntime.h"
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
+#include "opal/runtime/opal_params.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/show_help.h"
 
@@ -37,6 +38,12 @@ typedef mca_coll_base_component_2_0_0_t gdr_ompi_coll_component_t;
 static inline uint64_t gdr_ompi_comm_id(const struct ompi_communicator_t *comm)
 {
     return comm->c_contextid;
+}
+
+/* Whether it takes device buffers itself. */
+static inline bool gdr_ompi_cuda_aware(void)
+{
+    return opal_cuda_support;
 }
 
 /* Publishes bytes under a key for every process of the job; before the modex fence. */

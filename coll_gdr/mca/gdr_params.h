@@ -8,11 +8,19 @@
 
 typedef enum gdr_staging { GDR_STAGING_ALLOW, GDR_STAGING_WARN, GDR_STAGING_ERROR } gdr_staging_t;
 
+/* Who serves the other collectives on device buffers. */
+typedef enum gdr_collectives {
+    GDR_COLLECTIVES_AUTO, /* this component, unless Open MPI can */
+    GDR_COLLECTIVES_STAGE,
+    GDR_COLLECTIVES_PASS
+} gdr_collectives_t;
+
 typedef struct gdr_params {
     int priority; /* read when a communicator is made */
     int verbose;
     bool reproducible, explain;
     gdr_staging_t staging;
+    gdr_collectives_t collectives;
     const char *ucx_lib; /* "" = none; the MCA system's storage */
     gdr_engine_config_t engine;
 } gdr_params_t;

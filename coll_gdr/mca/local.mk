@@ -6,10 +6,14 @@ mca_coll_gdr_la_SOURCES = \
 	coll_gdr/mca/component.c coll_gdr/mca/params.c coll_gdr/mca/providers.c \
 	coll_gdr/mca/module.c coll_gdr/mca/nonce.c coll_gdr/mca/facts.c coll_gdr/mca/bringup.c \
 	coll_gdr/mca/host_memory.c coll_gdr/mca/host_memory.h \
-	coll_gdr/mca/host_block.c coll_gdr/mca/host_block.h coll_gdr/mca/choose.c \
+	coll_gdr/mca/host_block.c coll_gdr/mca/host_block.h \
+	coll_gdr/mca/areas.c coll_gdr/mca/areas.h coll_gdr/mca/runs.c coll_gdr/mca/runs.h \
+	coll_gdr/mca/mirror.c coll_gdr/mca/mirror.h coll_gdr/mca/shapes.h coll_gdr/mca/coll.h \
+	coll_gdr/mca/coll.c coll_gdr/mca/coll_ops.c coll_gdr/mca/coll_slots.c coll_gdr/mca/job.c \
+	coll_gdr/mca/persistent.c coll_gdr/mca/choose.c \
 	coll_gdr/mca/optypes.c coll_gdr/mca/allreduce.c coll_gdr/mca/iallreduce.c \
-	coll_gdr/mca/request.c coll_gdr/mca/passed.c coll_gdr/mca/progress.c coll_gdr/mca/staging.c \
-	coll_gdr/mca/away.c coll_gdr/mca/ctl.c coll_gdr/mca/net_open.c coll_gdr/mca/places.c coll_gdr/mca/pvars.c
+	coll_gdr/mca/request.c coll_gdr/mca/progress.c coll_gdr/mca/staging.c coll_gdr/mca/away.c \
+	coll_gdr/mca/ctl.c coll_gdr/mca/net_open.c coll_gdr/mca/places.c coll_gdr/mca/pvars.c
 noinst_HEADERS += coll_gdr/mca/shim/ompi/mpi/fortran/base/fint_2_int.h
 gdr_helpdir = $(pkgdatadir)
 dist_gdr_help_DATA = coll_gdr/mca/help-mpi-coll-gdr.txt

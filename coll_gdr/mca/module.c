@@ -21,12 +21,14 @@ static void construct(gdr_mca_module_t *module)
     atomic_init(&module->home_context, 0);
     module->stage_reason = NULL;
     module->said_staged = false;
+    module->said_others = false;
     module->compared = false;
     module->alike = false;
     atomic_init(&module->explained, 0);
     module->order_head = NULL;
     module->order_tail = NULL;
     atomic_init(&module->held, 0);
+    module->persistent_made = 0;
 }
 
 static void destruct(gdr_mca_module_t *module)
@@ -36,7 +38,7 @@ static void destruct(gdr_mca_module_t *module)
         atomic_fetch_sub(&gdr_mca.teams, 1);
     }
     free(module->procs);
-    gdr_passed_disable(module);
+    gdr_coll_disable(module);
     if (module->prev_allreduce_module != NULL)
         OBJ_RELEASE(module->prev_allreduce_module);
     if (module->prev_iallreduce_module != NULL)
@@ -52,7 +54,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 {
     gdr_mca_module_t *module = (gdr_mca_module_t *)base;
 
-    gdr_passed_enable(module);
+    gdr_coll_enable(module);
     /* Under some components there is nobody before: that matters only when one is needed. */
     module->prev_allreduce = comm->c_coll->coll_allreduce;
     module->prev_allreduce_module = comm->c_coll->coll_allreduce_module;

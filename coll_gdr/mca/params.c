@@ -10,7 +10,7 @@
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
     char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
-    char *timeout;
+    char *timeout, *collectives;
 } raw;
 
 typedef struct choice {
@@ -22,6 +22,10 @@ static const choice_t staging_choices[] = {{"allow", GDR_STAGING_ALLOW},
                                            {"warn", GDR_STAGING_WARN},
                                            {"error", GDR_STAGING_ERROR},
                                            {NULL, 0}};
+static const choice_t collectives_choices[] = {{"auto", GDR_COLLECTIVES_AUTO},
+                                               {"stage", GDR_COLLECTIVES_STAGE},
+                                               {"pass", GDR_COLLECTIVES_PASS},
+                                               {NULL, 0}};
 static const choice_t mode_choices[] = {
     {"auto", GDR_MODE_AUTO}, {"on", GDR_MODE_ON}, {"off", GDR_MODE_OFF}, {NULL, 0}};
 static const choice_t flags_choices[] = {
@@ -135,6 +139,11 @@ static int register_strings(void)
          "(silently), warn (once per communicator), error (an MPI error instead where all ranks "
          "decide alike: on a communicator whose processes all have this component with the same "
          "parameters; else it is warn)"},
+        {"collectives", "auto", &raw.collectives,
+         "Collectives other than allreduce on device buffers: stage (through host memory), pass "
+         "(to "
+         "the next component, which must take device buffers), auto (pass what an Open MPI that is "
+         "CUDA-aware can do, stage the rest)"},
         {"flags", "auto", &raw.flags,
          "What announces data to a peer: auto, device (a word in its window), host (a word in its "
          "control page). device makes streams wait, of nonblocking calls, too: a CUDA call that "
@@ -236,6 +245,8 @@ static void take_timeout(gdr_params_t *params)
 static void take_modes(gdr_params_t *params)
 {
     params->staging = choose("staging", raw.staging, staging_choices, GDR_STAGING_WARN);
+    params->collectives =
+        choose("collectives", raw.collectives, collectives_choices, GDR_COLLECTIVES_AUTO);
     params->engine.flags = choose("flags", raw.flags, flags_choices, GDR_FLAGS_AUTO);
     params->engine.stream_waits =
         choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_OFF);

@@ -6,7 +6,8 @@ static void construct(gdr_mca_request_t *request)
     request->state = GDR_REQUEST_WAITING;
     request->ordered = false;
     request->rc = OMPI_SUCCESS;
-    request->later = NULL;
+    request->job = NULL;
+    request->persistent = NULL;
     request->call = NULL;
     request->inner = NULL;
     request->next_ordered = NULL;
@@ -20,6 +21,8 @@ void gdr_request_drop(gdr_mca_request_t *request)
 {
     struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
 
+    gdr_persistent_free(request);
+    gdr_job_free(request->job);
     OMPI_REQUEST_FINI(&request->super.super);
     OBJ_RELEASE(request);
     OBJ_RELEASE(comm);
@@ -94,8 +97,10 @@ static int post_allreduce(gdr_mca_request_t *request, bool entry)
 
 void gdr_request_pass_on(gdr_mca_request_t *request, bool entry)
 {
-    if (request->later != NULL)
-        request->rc = request->later(request, &request->inner);
+    if (request->persistent != NULL)
+        request->rc = gdr_persistent_pass_on(request);
+    else if (request->job != NULL)
+        request->rc = gdr_job_post(request->job, request->module, &request->inner);
     else
         request->rc = post_allreduce(request, entry);
     request->state = request->rc == OMPI_SUCCESS ? GDR_REQUEST_PASSED : GDR_REQUEST_FINAL;
@@ -130,17 +135,10 @@ int gdr_request_start_passed(gdr_mca_request_t *request, ompi_request_t **out)
     return gdr_request_start(request, out);
 }
 
-int gdr_request_later(gdr_mca_module_t *module, gdr_later_fn_t later, const void *args,
-                      size_t bytes, ompi_request_t **out)
+void gdr_request_settle(gdr_mca_module_t *module)
 {
-    gdr_mca_args_t none = {0};
-    gdr_mca_request_t *request = gdr_request_new(module, &none);
-
-    if (request == NULL)
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    request->later = later;
-    memcpy(request->later_args, args, bytes);
-    return gdr_request_start_passed(request, out);
+    while (atomic_load(&module->held) != 0)
+        opal_progress();
 }
 
 static void finish_device(gdr_mca_request_t *request, gdr_status_t status)
@@ -219,8 +217,13 @@ static void drive_passed(gdr_mca_request_t *request)
     if (!REQUEST_COMPLETE(request->inner))
         return;
     request->rc = request->inner->req_status.MPI_ERROR;
-    ompi_request_free(&request->inner);
-    request->rc = gdr_stage_end(&request->stage, request->rc);
+    if (request->persistent != NULL) {
+        request->rc = gdr_persistent_ended(request);
+    } else {
+        ompi_request_free(&request->inner);
+        request->rc = request->job != NULL ? gdr_job_end(request->job, request->rc)
+                                           : gdr_stage_end(&request->stage, request->rc);
+    }
     request->state = GDR_REQUEST_FINAL;
 }
 

@@ -10,6 +10,7 @@
 #define GDR_REQUEST_H
 
 #include "mca/away.h"
+#include "mca/coll.h"
 #include "mca/gdr_mca.h"
 #include "mca/staging.h"
 
@@ -20,10 +21,11 @@ typedef enum gdr_request_state {
     GDR_REQUEST_FINAL    /* result and `rc` are there */
 } gdr_request_state_t;
 
-struct gdr_mca_request;
-
-/* Posts a call of another collective than allreduce, by its request's later_args. */
-typedef int (*gdr_later_fn_t)(struct gdr_mca_request *request, ompi_request_t **inner);
+/* What a persistent request keeps between its starts. */
+typedef struct gdr_persistent {
+    gdr_team_t *team; /* NULL: every start is staged */
+    gdr_call_desc_t desc;
+} gdr_persistent_t;
 
 typedef struct gdr_mca_request {
     /* Open MPI casts the request of every nonblocking collective to this and writes into it. */
@@ -32,8 +34,8 @@ typedef struct gdr_mca_request {
     gdr_request_state_t state;
     bool ordered; /* in the module's list */
     int rc;
-    gdr_later_fn_t later;   /* NULL: this is an allreduce */
-    uint64_t later_args[8]; /* bytes of a structure that `later` knows */
+    gdr_job_t *job;               /* NULL: this is an MPI_Iallreduce */
+    gdr_persistent_t *persistent; /* NULL: it is for one call */
     gdr_mca_args_t args;
     gdr_call_desc_t desc;
     gdr_away_t away;
@@ -68,12 +70,13 @@ int gdr_request_start(gdr_mca_request_t *request, ompi_request_t **out);
  */
 int gdr_request_start_passed(gdr_mca_request_t *request, ompi_request_t **out);
 
-/* The whole call of another collective, behind undecided ones; copies `bytes` bytes of args. */
-int gdr_request_later(gdr_mca_module_t *module, gdr_later_fn_t later, const void *args,
-                      size_t bytes, ompi_request_t **out);
-
 /* Looks what can be done; true: FINAL. One thread at a time (progress). */
 bool gdr_request_drive(gdr_mca_request_t *request);
+
+/* A start that is staged, and its end: OMPI error codes; and the end of everything. */
+int gdr_persistent_pass_on(gdr_mca_request_t *request);
+int gdr_persistent_ended(gdr_mca_request_t *request);
+void gdr_persistent_free(gdr_mca_request_t *request);
 
 /* Tells the application; the request may be gone afterwards. */
 void gdr_request_complete(gdr_mca_request_t *request);

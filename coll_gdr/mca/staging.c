@@ -176,6 +176,21 @@ bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason)
     return true;
 }
 
+void gdr_stage_say(gdr_mca_module_t *module, const char *name)
+{
+    bool said;
+
+    pthread_mutex_lock(&module->lock);
+    said = module->said_others;
+    module->said_others = true;
+    pthread_mutex_unlock(&module->lock);
+    if (!said && gdr_mca.params.staging != GDR_STAGING_ALLOW && ompi_comm_rank(module->comm) == 0)
+        gdr_warn(&gdr_mca.log,
+                 "collectives other than allreduce (%s) with device buffers on communicator \"%s\" "
+                 "are copied through host memory (said once)",
+                 name, module->comm->c_name);
+}
+
 int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args)
 {
     gdr_stage_t stage;

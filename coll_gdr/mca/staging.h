@@ -31,6 +31,9 @@ int gdr_stage_end(gdr_stage_t *stage, int rc);
  */
 bool gdr_stage_allowed(gdr_mca_module_t *module, const char *reason);
 
+/* Says once per communicator that the other collectives, `name` for one, are staged. */
+void gdr_stage_say(gdr_mca_module_t *module, const char *name);
+
 /* The whole blocking call. */
 int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args);
 

@@ -15,7 +15,8 @@ gdr_mpi_tests = \
 	tests/mpi/field.sh \
 	tests/mpi/foreign.sh \
 	tests/mpi/sessions.sh \
-	tests/mpi/tax.sh
+	tests/mpi/tax.sh \
+	tests/mpi/collectives.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
 
@@ -35,7 +36,8 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/lifecycle \
 	tests/mpi/large \
 	tests/mpi/field \
-	tests/mpi/sessions
+	tests/mpi/sessions \
+	tests/mpi/collectives
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host tests/mpi/late_driver
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -146,6 +148,14 @@ tests_mpi_version_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 tests_mpi_version_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_mpi_version_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-rpath $(abs_top_builddir)/tests/mpi
+
+tests_mpi_collectives_SOURCES = $(gdr_mpi_harness) tests/mpi/collectives.c tests/mpi/calls.c \
+	tests/mpi/calls_exchange.c tests/mpi/calls_root.c tests/mpi/calls_priv.h \
+	tests/mpi/calls.h tests/mpi/image.c tests/mpi/image.h
+tests_mpi_collectives_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_collectives_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_collectives_LDADD = $(gdr_mpi_libs)
+tests_mpi_collectives_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
