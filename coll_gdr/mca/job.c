@@ -50,10 +50,9 @@ gdr_job_t *gdr_job_new(gdr_coll_t coll, const gdr_coll_args_t *args,
         gdr_job_free(job);
         return NULL;
     }
+    job->mirror.user = job->mirror.host = own;
     if (staged)
         gdr_mirror_look(&job->mirror, coll, &own, comm);
-    else
-        job->mirror.user = job->mirror.host = own;
     return job;
 }
 

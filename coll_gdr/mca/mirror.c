@@ -99,30 +99,35 @@ static void look_at_side(gdr_mirror_side_t *side, const void *buffer, const gdr_
 {
     uintptr_t base = (uintptr_t)buffer;
 
-    memset(side, 0, sizeof(*side));
     if ((read->n == 0 && write->n == 0) || gdr_host_memory_look(buffer))
         return;
     side->absolute = base == 0;
     side->on = area_on_device(read, base, ordinal) || area_on_device(write, base, ordinal);
 }
 
-bool gdr_mirror_look(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_args_t *args,
-                     struct ompi_communicator_t *comm)
+bool gdr_mirror_look_from(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_args_t *args,
+                          const gdr_coll_place_t *place)
 {
     static const gdr_area_t nothing;
-    gdr_coll_place_t place;
     gdr_areas_t *areas = &mirror->areas;
 
+    memset(mirror, 0, sizeof(*mirror));
     mirror->user = mirror->host = *args;
-    mirror->block = NULL;
-    mirror->send.on = mirror->recv.on = false;
-    if (!gdr_device_seen())
-        return false;
-    gdr_coll_find_place(coll, args, comm, &place);
-    gdr_areas_find(coll, args, &place, areas);
+    gdr_areas_find(coll, args, place, areas);
     look_at_side(&mirror->send, args->send.buffer, &areas->send, &nothing, &mirror->ordinal);
     look_at_side(&mirror->recv, args->recv.buffer, &areas->read, &areas->write, &mirror->ordinal);
     return mirror->send.on || mirror->recv.on;
+}
+
+bool gdr_mirror_look(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_args_t *args,
+                     struct ompi_communicator_t *comm)
+{
+    gdr_coll_place_t place;
+
+    if (!gdr_device_seen())
+        return false;
+    gdr_coll_find_place(coll, args, comm, &place);
+    return gdr_mirror_look_from(mirror, coll, args, &place);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */

@@ -32,6 +32,10 @@ typedef struct gdr_mirror {
 bool gdr_mirror_look(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_args_t *args,
                      struct ompi_communicator_t *comm);
 
+/* The same from a known place. */
+bool gdr_mirror_look_from(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_args_t *args,
+                          const gdr_coll_place_t *place);
+
 /*
  * Takes the memory; an OMPI error code. Only after a look that was true. `entry`: as of
  * gdr_stage_begin(). `sparse`: it will hardly be used.

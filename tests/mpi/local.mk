@@ -37,7 +37,9 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/large \
 	tests/mpi/field \
 	tests/mpi/sessions \
-	tests/mpi/collectives
+	tests/mpi/collectives \
+	tests/mpi/staged \
+	tests/mpi/persistent
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host tests/mpi/late_driver
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -156,6 +158,18 @@ tests_mpi_collectives_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_collectives_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_collectives_LDADD = $(gdr_mpi_libs)
 tests_mpi_collectives_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_staged_SOURCES = $(gdr_mpi_harness) tests/mpi/staged.c
+tests_mpi_staged_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_staged_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_staged_LDADD = $(gdr_mpi_libs)
+tests_mpi_staged_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_persistent_SOURCES = $(gdr_mpi_harness) tests/mpi/persistent.c
+tests_mpi_persistent_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_persistent_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_persistent_LDADD = $(gdr_mpi_libs)
+tests_mpi_persistent_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
