@@ -18,8 +18,8 @@
 #define AT_SOURCE ((uint64_t)0)
 #define AT_TARGET ((uint64_t)MAX_DATA)
 #define AT_SEEN   ((uint64_t)2 * MAX_DATA) /* what the receiver's stream found behind the flag */
-#define AT_WORDS  ((uint64_t)3 * MAX_DATA) /* words to send, then the flags that arrive */
-#define AT_FLAGS  (AT_WORDS + 32768)
+#define WORDS_OFFSET  ((uint64_t)3 * MAX_DATA) /* words to send, then the flags that arrive */
+#define FLAGS_OFFSET  (WORDS_OFFSET + 32768)
 #define WINDOW    (3 * MAX_DATA + 65536)
 
 /* Words of the control page, by index. */
