@@ -8,7 +8,8 @@ sources() {
 }
 
 build_all() {
-    local flags=("--prefix=$PREFIX" "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR" "${OMPI_FLAGS[@]}")
+    local flags=("--prefix=$PREFIX" "--with-ucx=$UCX_DIR" "--with-cuda=$CUDA_DIR"
+        "${OMPI_FLAGS[@]}")
     local hash
 
     cd "$TOP"

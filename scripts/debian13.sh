@@ -1,12 +1,14 @@
-# Open MPI 5.0 beside the machine's own: a Debian 13 in build/debian13/root, made by debootstrap once,
-# and the tests that run in it. Needs root. Everything is mounted in a namespace of its own, so that
-# nothing of the machine ever lies below build/ for others, whatever becomes of these processes.
+# Open MPI 5.0 beside the machine's own: a Debian 13 in build/debian13/root, made by debootstrap
+# once, and the tests that run in it. Needs root. Everything is mounted in a namespace of its own,
+# so that nothing of the machine ever lies below build/ for others, whatever becomes of these
+# processes.
 
 DEBIAN13=$BUILD/debian13
 DEBIAN13_PACKAGES=(openmpi-bin libopenmpi-dev gcc g++ make pkg-config xz-utils libcmocka-dev)
 
 # Beside tests/mpi, what depends on the system's compiler and loader.
-DEBIAN13_TESTS=(tests/gate/arrows.sh tests/unit/kernels_test tests/glue/pair.sh tests/glue/device.sh)
+DEBIAN13_TESTS=(tests/gate/arrows.sh tests/unit/kernels_test tests/glue/pair.sh
+    tests/glue/device.sh)
 # Many seeds of the same calls: Open MPI makes no difference to them.
 DEBIAN13_WITHOUT='tests/mpi/delays\.sh'
 
@@ -46,7 +48,8 @@ debian13_lacks() {
 # UCX; what may be written is build/debian13/tree.
 in_debian13() {
     mkdir -p "$DEBIAN13/tree"
-    unshare --mount --propagation private bash "$TOP/scripts/in_root.sh" \
+    GDR_OUTER_NAMESPACE=$(readlink /proc/self/ns/mnt) \
+        unshare --mount --propagation private bash "$TOP/scripts/in_root.sh" \
         "$DEBIAN13/root" "$TOP" "$DEBIAN13/tree" "$CUDA_DIR" "$UCX_DIR" -- "$@"
 }
 
@@ -56,6 +59,10 @@ debian13_make() {
 
     hash=$(debian13_hash)
     is_done debian13 "$hash" && return
+    if grep -q " $DEBIAN13/" /proc/self/mounts; then
+        echo "something is mounted in $DEBIAN13: nothing is removed" >&2
+        return 1
+    fi
     rm -rf --one-file-system "$DEBIAN13/root" "$new"
     mkdir -p "$DEBIAN13"
     unshare --mount --propagation private debootstrap --variant=minbase \
@@ -92,13 +99,14 @@ debian13_tests() {
         bash "$TOP/scripts/ompi5.sh" tests "$JOBS" "${tests[@]}"
 }
 
-# clang of this machine on that one's headers: what gcc 14 does not see.
+# clang of this machine on that one's headers, which use _Float16: old ones know it with that flag.
 debian13_clang() {
     local mpi=$DEBIAN13/root/usr/lib/x86_64-linux-gnu dir=$DEBIAN13/tree
 
     make -s -C "$BUILD" print-plugin-sources | tr ' ' '\n' | grep '\.c$' | (
-        cd "$TOP" && xargs -r clang --sysroot="$DEBIAN13/root" -fsyntax-only -std=gnu11 -Wall \
-            -Wextra -Wshadow -Werror -I"$dir" -Icoll_gdr -I. -Icoll_gdr/mca/shim \
+        cd "$TOP" && xargs -r clang --sysroot="$DEBIAN13/root" -fsyntax-only -std=gnu11 \
+            -mavx512fp16 -Wall -Wextra -Wshadow -Werror \
+            -I"$dir" -Icoll_gdr -I. -Icoll_gdr/mca/shim \
             -isystem "$mpi/openmpi/include" -isystem "$mpi/openmpi/include/openmpi" \
             -isystem "$mpi/pmix2/include" -isystem "$dir/deps/ompi-headers" \
             -DGDR_VERSION_MAJOR=0 -DGDR_VERSION_MINOR=0 -DGDR_VERSION_RELEASE=0 \

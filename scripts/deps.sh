@@ -74,13 +74,13 @@ need_ompi_headers() {
 }
 
 # source_package DIR PACKAGE VERSION: downloads into DIR, with DIR/sources and without root.
-source_package() {
-    local options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$1/sources"
+source_package() (
+    options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$1/sources"
         -o "Dir::State::lists=$1/lists" -o "Dir::Cache=$1" -o APT::Sandbox::User=)
-
-    cd "$1" && { apt-get "${options[@]}" update -q || true; } && # another's list may have no sources
-        apt-get "${options[@]}" source -q --download-only "$2=$3"
-}
+    cd "$1" || exit
+    apt-get "${options[@]}" update -q || true # a list of somebody else's may have no sources
+    apt-get "${options[@]}" source -q --download-only "$2=$3"
+)
 
 # GPU_NAME, GPU_DRIVER (major version): empty without a card, or when told to emulate.
 find_gpu() {

@@ -1,7 +1,9 @@
 #!/bin/bash
 # Runs a command in another system's root, in a mount namespace that the caller has made:
-#   unshare --mount --propagation private scripts/in_root.sh ROOT TOP TREE [READ-ONLY...] -- COMMAND...
-# TOP and the read-only directories are seen under their own names; TREE, in TOP, can be written.
+#   GDR_OUTER_NAMESPACE=$(readlink /proc/self/ns/mnt) unshare --mount --propagation private \
+#       scripts/in_root.sh ROOT TOP TREE [DIR...] -- COMMAND...
+# TOP and the other directories, read-only, are seen under their own names; TREE, in TOP, can be
+# written.
 set -euo pipefail
 
 root=$1
@@ -16,11 +18,11 @@ show() {
     mount -o remount,bind,ro "$root$1"
 }
 
-case $(readlink /proc/self/ns/mnt) in
-"$(readlink /proc/1/ns/mnt)")
-    echo "in_root.sh: refusing to mount in the machine's own namespace" >&2
-    exit 2 ;;
-esac
+# The caller names the namespace that it comes from: nothing may ever be mounted there.
+if [ "${GDR_OUTER_NAMESPACE:?see above}" = "$(readlink /proc/self/ns/mnt)" ]; then
+    echo "in_root.sh: refusing to mount in the namespace of its caller" >&2
+    exit 2
+fi
 mount --rbind /proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"

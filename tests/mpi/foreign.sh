@@ -23,7 +23,7 @@ declines "the next patch release" "$built" mpirun -np 3 env LD_PRELOAD="$next" "
 declines "the next patch release, a program alone" "$built" env LD_PRELOAD="$next" "$programs/host"
 refuses "the next patch release, gdr asked for by name" 40 "$built" \
     mpirun -np 2 --mca coll gdr env LD_PRELOAD="$next" "$programs/host"
-if [ -n "${GDR_FOREIGN_PLUGIN-}" ]; then
+if [ -e "${GDR_FOREIGN_PLUGIN-}" ]; then
     # The names of libopen-pal differ: the loader refuses it, and Open MPI says so.
     rm "$work/plugins/mca_coll_gdr.so"
     ln -s "$GDR_FOREIGN_PLUGIN" "$work/plugins/"
