@@ -56,6 +56,8 @@ gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *arg
     if (gdr_host_memory_look(args->recv) &&
         (args->send == MPI_IN_PLACE || gdr_host_memory_sure(args->send)))
         return host_call();
+    if (gdr_host_promised(module->comm))
+        return host_call();
     gdr_device_classify(args->recv, &recv);
     send = recv;
     if (args->send != MPI_IN_PLACE)

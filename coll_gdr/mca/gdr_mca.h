@@ -98,6 +98,9 @@ void gdr_coll_disable(gdr_mca_module_t *module);
 /* The communicator's nonce, and one for each number that is equal on all members. */
 uint64_t gdr_module_nonce(const gdr_mca_module_t *module, uint64_t number);
 
+/* Whether the user has promised that this process has no device buffers on the communicator. */
+bool gdr_host_promised(struct ompi_communicator_t *comm);
+
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 typedef struct gdr_mca_args {

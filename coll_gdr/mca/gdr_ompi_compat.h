@@ -26,6 +26,7 @@
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/runtime/opal_params.h"
 #include "opal/runtime/opal_progress.h"
+#include "opal/util/info.h"
 #include "opal/util/show_help.h"
 
 #if OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION == 1
@@ -33,6 +34,14 @@
 
 #define GDR_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 typedef mca_coll_base_component_2_0_0_t gdr_ompi_coll_component_t;
+
+/* The value of an info key, cut to size - 1 characters; false if there is none. */
+static inline bool gdr_ompi_info_get(opal_info_t *info, const char *key, char *value, int size)
+{
+    int found = 0;
+
+    return opal_info_get(info, key, size - 1, value, &found) == OPAL_SUCCESS && found;
+}
 
 /* Number of a communicator, equal on its members and unique among live ones. */
 static inline uint64_t gdr_ompi_comm_id(const struct ompi_communicator_t *comm)

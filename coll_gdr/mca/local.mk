@@ -12,8 +12,17 @@ mca_coll_gdr_la_SOURCES = \
 	coll_gdr/mca/coll.c coll_gdr/mca/coll_ops.c coll_gdr/mca/coll_slots.c coll_gdr/mca/job.c \
 	coll_gdr/mca/persistent.c coll_gdr/mca/choose.c \
 	coll_gdr/mca/optypes.c coll_gdr/mca/allreduce.c coll_gdr/mca/iallreduce.c \
-	coll_gdr/mca/request.c coll_gdr/mca/progress.c coll_gdr/mca/staging.c coll_gdr/mca/away.c \
-	coll_gdr/mca/ctl.c coll_gdr/mca/net_open.c coll_gdr/mca/places.c coll_gdr/mca/pvars.c
+	coll_gdr/mca/request.c \
+	coll_gdr/mca/progress.c \
+	coll_gdr/mca/staging.c \
+	coll_gdr/mca/away.c \
+	coll_gdr/mca/ctl.c \
+	coll_gdr/mca/net_open.c \
+	coll_gdr/mca/places.c \
+	coll_gdr/mca/pvars.c \
+	coll_gdr/mca/promise.c \
+	coll_gdr/mca/kinds.c \
+	coll_gdr/mca/kinds.h
 noinst_HEADERS += coll_gdr/mca/shim/ompi/mpi/fortran/base/fint_2_int.h
 gdr_helpdir = $(pkgdatadir)
 dist_gdr_help_DATA = coll_gdr/mca/help-mpi-coll-gdr.txt

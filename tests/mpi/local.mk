@@ -16,7 +16,8 @@ gdr_mpi_tests = \
 	tests/mpi/foreign.sh \
 	tests/mpi/sessions.sh \
 	tests/mpi/tax.sh \
-	tests/mpi/collectives.sh
+	tests/mpi/collectives.sh \
+	tests/mpi/promise.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
 
@@ -39,7 +40,8 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/sessions \
 	tests/mpi/collectives \
 	tests/mpi/staged \
-	tests/mpi/persistent
+	tests/mpi/persistent \
+	tests/mpi/promise
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host tests/mpi/late_driver
 
 gdr_mpi_harness = tests/mpi/harness.c tests/mpi/harness.h
@@ -170,6 +172,12 @@ tests_mpi_persistent_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_persistent_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_persistent_LDADD = $(gdr_mpi_libs)
 tests_mpi_persistent_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_promise_SOURCES = $(gdr_mpi_harness) tests/mpi/promise.c
+tests_mpi_promise_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_promise_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_promise_LDADD = $(gdr_mpi_libs)
+tests_mpi_promise_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
