@@ -127,6 +127,7 @@ check_all() {
     suite "clang-tidy" "$TOP/scripts/tidy.sh" "$BUILD/check/clang" "$JOBS"
     suite "cppcheck" "$TOP/scripts/cppcheck.sh" "$BUILD/check/clang" "$JOBS"
     suite "distcheck" make -C "$BUILD" -j"$JOBS" distcheck AM_MAKEFLAGS=TESTS=
+    suite_of_tests "mpi4py" mpi4py_suite
     suite_of_tests "mutants" make -s -C "$BUILD" mutants
     say "took $((SECONDS - begin)) s; logs in build/logs"
     echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"

@@ -156,13 +156,17 @@ need_ucx() {
     UCX_DIR=$BUILD/deps/ucx$((CUDA_MAJOR > 12 ? 13 : 12))/libucx
 }
 
+# What quickstart.lock says of one set, as pip wants it.
+pins_of() {
+    awk -v set="$1" '$1 == set { print $2 "==" $3 " --hash=sha256:" $4 }' "$TOP/quickstart.lock"
+}
+
 # Downloads and unpacks one set of quickstart.lock into build/deps/SET.
 fetch() {
     local set=$1 dir=$BUILD/deps/$1 pins wheel
     local requirements=$BUILD/deps/$1.txt
 
-    pins=$(awk -v set="$set" '$1 == set { print $2 "==" $3 " --hash=sha256:" $4 }' \
-        "$TOP/quickstart.lock")
+    pins=$(pins_of "$set")
     [ -n "$pins" ] || die "quickstart.lock has no set $set"
     is_done "$set" "$(hash_of -- "$pins")" && [ -d "$dir" ] && return
     say "downloading" $(awk -v set="$set" '$1 == set { print $2 "-" $3 }' "$TOP/quickstart.lock")

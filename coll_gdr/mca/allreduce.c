@@ -35,8 +35,10 @@ static int staged(gdr_mca_module_t *module, const gdr_mca_args_t *args, const ch
     return gdr_stage_allreduce(module, args);
 }
 
-static int chosen(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
-                  struct ompi_op_t *op, struct ompi_communicator_t *comm, gdr_mca_module_t *module)
+__attribute__((noinline)) /* else the host branch saves registers for it */
+static int
+chosen(const void *send, void *recv, int count, struct ompi_datatype_t *dtype, struct ompi_op_t *op,
+       struct ompi_communicator_t *comm, gdr_mca_module_t *module)
 {
     gdr_mca_args_t args = {send, recv, count, dtype, op};
     const char *reason = NULL;
