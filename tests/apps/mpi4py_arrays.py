@@ -69,23 +69,15 @@ def several_at_once():
 
 
 def user_operation():
-    """Not commutative: b <- 3 a + b modulo 2^20, from the lowest rank up."""
+    """Associative, not commutative: the left operand, so in the end rank 0's."""
     def combine(left, right, _):
-        a, b = memoryview(left).cast("B").cast("i"), memoryview(right).cast("B").cast("i")
-        for i, x in enumerate(a):
-            b[i] = (3 * x + b[i]) % (1 << 20)
-
-    def fold(column):
-        result = column[0]
-        for x in column[1:]:
-            result = (3 * result + x) % (1 << 20)
-        return result
+        memoryview(right).cast("B")[:] = memoryview(left).cast("B")
 
     op = MPI.Op.Create(combine, commute=False)
     send = DeviceArray("<i4", values("<i4", RANK))
     recv = DeviceArray("<i4", values("<i4", RANK))
     COMM.Allreduce(send, recv, op)
-    check("Allreduce with an operation in Python", recv.values(), over_ranks("<i4", fold))
+    check("Allreduce with an operation in Python", recv.values(), values("<i4", 0))
     op.Free()
 
 
