@@ -128,6 +128,7 @@ check_all() {
     suite "cppcheck" "$TOP/scripts/cppcheck.sh" "$BUILD/check/clang" "$JOBS"
     suite "distcheck" make -C "$BUILD" -j"$JOBS" distcheck AM_MAKEFLAGS=TESTS=
     suite_of_tests "mpi4py" mpi4py_suite
+    suite_of_tests "RDMA" rdma_check
     suite_of_tests "mutants" make -s -C "$BUILD" mutants
     say "took $((SECONDS - begin)) s; logs in build/logs"
     echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"

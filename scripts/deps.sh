@@ -161,11 +161,12 @@ pins_of() {
     awk -v set="$1" '$1 == set { print $2 "==" $3 " --hash=sha256:" $4 }' "$TOP/quickstart.lock"
 }
 
-# Downloads and unpacks one set of quickstart.lock into build/deps/SET.
+# Downloads and unpacks one set of quickstart.lock into build/deps/SET: fetch SET [PIP-OPTION...]
 fetch() {
     local set=$1 dir=$BUILD/deps/$1 pins wheel
     local requirements=$BUILD/deps/$1.txt
 
+    shift
     pins=$(pins_of "$set")
     [ -n "$pins" ] || die "quickstart.lock has no set $set"
     is_done "$set" "$(hash_of -- "$pins")" && [ -d "$dir" ] && return
@@ -174,7 +175,7 @@ fetch() {
     mkdir -p "$dir" "$dir.wheels"
     printf '%s\n' "$pins" >"$requirements"
     logged "download-$set" python3 -m pip download --disable-pip-version-check --no-deps \
-        --only-binary :all: --require-hashes -r "$requirements" -d "$dir.wheels"
+        --only-binary :all: --require-hashes -r "$requirements" -d "$dir.wheels" "$@"
     for wheel in "$dir.wheels"/*.whl; do
         python3 -m zipfile -e "$wheel" "$dir"
     done

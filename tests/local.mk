@@ -11,5 +11,6 @@ include tests/gate/local.mk
 include tests/mpi/local.mk
 include tests/fuzz/local.mk
 include tests/late/local.mk
+include tests/rdma/local.mk
 include tests/osu/local.mk
 include tests/mutants/local.mk
