@@ -78,9 +78,29 @@ static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t de
     return status;
 }
 
+/* What the application has put into the NULL stream of its current context: it may write memory
+ * that another context owns, or none. */
+static gdr_status_t settle_caller(const gdr_log_t *log, uint64_t address)
+{
+    uint64_t current = gdr_device_current();
+    gdr_driver_scope_t scope;
+    gdr_status_t status;
+
+    if (current == 0 || current == gdr_device_owner(address) || gdr_driver() == NULL)
+        return GDR_OK;
+    status = gdr_driver_enter(log, (CUcontext)(uintptr_t)current, &scope);
+    if (status != GDR_OK)
+        return status;
+    status = GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
+    gdr_driver_leave(&scope);
+    return status;
+}
+
 gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes)
 {
-    return copy(log, device, (uint64_t)(uintptr_t)host, device, bytes);
+    gdr_status_t status = bytes == 0 ? GDR_OK : settle_caller(log, device);
+
+    return status != GDR_OK ? status : copy(log, device, (uint64_t)(uintptr_t)host, device, bytes);
 }
 
 gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const void *host,

@@ -89,7 +89,7 @@ static void doubles(void)
     t_upload(device + n, &guard, sizeof(guard));
     MPI_Allreduce(MPI_IN_PLACE, device, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < WORDS; i++)
-        piece[i] = (double)(t_size * (t_size - 1) / 2 + t_size * i);
+        piece[i] = t_size * (t_size - 1) / 2.0 + t_size * i;
     check_pieces((const char *)device, piece, WORDS * sizeof(double), n * sizeof(double));
     t_download(&guard, device + n, sizeof(guard));
     t_check(guard == -7, "the element behind it was written");

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POISON = 0xa5, IDLE_TURNS = 2000, GUARD = 64 /* bytes on either side of a buffer */ };
+enum { POISON = 0xa5, IDLE_TURNS = 2000 };
+#define GUARD UINT64_C(64) /* bytes on either side of a buffer */
 
 sim_script_t *sim_script_new(sim_world_t *world)
 {
@@ -138,8 +139,7 @@ static bool holds(gdr_type_t type, const void *data, uint64_t element, int64_t v
 
 static void buffer_make(sim_proc_t *proc, sim_buffer_t *buffer, uint64_t bytes)
 {
-    buffer->bytes = bytes;
-    buffer->memory = sim_alloc(bytes + 2 * GUARD);
+    *buffer = (sim_buffer_t){sim_alloc(bytes + 2 * GUARD), bytes, NULL};
     memset(buffer->memory, POISON, bytes + 2 * GUARD);
     buffer->data = buffer->memory + GUARD;
     sim_region_add(proc, buffer->data, bytes);
