@@ -9,6 +9,7 @@ include tests/sim/local.mk
 include tests/glue/glue.mk
 include tests/gate/local.mk
 include tests/mpi/local.mk
+include tests/mpi/collectives.mk
 include tests/fuzz/local.mk
 include tests/late/local.mk
 include tests/rdma/local.mk

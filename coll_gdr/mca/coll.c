@@ -20,7 +20,8 @@ static bool stages(gdr_coll_t coll)
 
 void gdr_coll_count(gdr_mca_module_t *module, gdr_coll_t coll)
 {
-    gdr_stage_say(module, gdr_coll_ops(coll)->name);
+    if (coll != GDR_COLL_allreduce)
+        gdr_stage_say(module, gdr_coll_ops(coll)->name);
     atomic_fetch_add(&gdr_mca.counters.staged_calls, 1);
     atomic_store(&gdr_mca.counters.last_path, gdr_path_staged);
 }

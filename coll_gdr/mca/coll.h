@@ -43,7 +43,7 @@ int mca_coll_gdr_allreduce_init(const void *send, void *recv, int count,
 /* Whether a device buffer of the call is to be staged; fills the mirror then. */
 bool gdr_coll_look(gdr_mca_module_t *module, gdr_coll_t coll, const gdr_coll_args_t *args,
                    gdr_mirror_t *mirror);
-/* Counts a staged call, and says so once per communicator. */
+/* Counts a staged call, and says once per communicator that others than MPI_Allreduce are. */
 void gdr_coll_count(gdr_mca_module_t *module, gdr_coll_t coll);
 
 /*

@@ -49,12 +49,6 @@ static inline uint64_t gdr_ompi_comm_id(const struct ompi_communicator_t *comm)
     return comm->c_contextid;
 }
 
-/* Whether it takes device buffers itself. */
-static inline bool gdr_ompi_cuda_aware(void)
-{
-    return opal_cuda_support;
-}
-
 /* Publishes bytes under a key for every process of the job; before the modex fence. */
 static inline int gdr_ompi_publish(const char *key, const void *bytes, size_t size)
 {
@@ -136,6 +130,12 @@ static inline bool gdr_ompi_of_world(const struct ompi_communicator_t *comm)
 #else
 #error "coll/gdr is written against Open MPI 4.1 and 5.0"
 #endif
+
+/* Whether it takes device buffers itself. */
+static inline bool gdr_ompi_cuda_aware(void)
+{
+    return opal_cuda_support;
+}
 
 /* Open MPI's configuration header has defined its own; nobody here may take them for ours. */
 #undef PACKAGE_NAME

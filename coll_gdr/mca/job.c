@@ -30,7 +30,7 @@ static bool keep_side(gdr_job_t *job, gdr_side_t *side, int n)
     side->counts = keep(job, side->counts, n, sizeof(*side->counts), &failed);
     side->displs = keep(job, side->displs, n, sizeof(*side->displs), &failed);
     side->far = keep(job, side->far, n, sizeof(*side->far), &failed);
-    side->types = keep(job, side->types, n, sizeof(*side->types), &failed);
+    side->types = keep(job, side->types, n, sizeof(void *), &failed);
     return !failed;
 }
 

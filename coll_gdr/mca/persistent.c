@@ -6,6 +6,7 @@
  */
 #include "mca/coll.h"
 #include "mca/request.h"
+#include "mca/staging.h"
 
 #include <stdlib.h>
 
@@ -238,10 +239,14 @@ static int prepare(gdr_mca_module_t *module, const gdr_mca_args_t *args, struct 
     uint64_t number = module->persistent_made++; /* equal on all ranks */
     const char *reason = NULL;
     gdr_call_desc_t desc;
+    gdr_mca_way_t way;
     int rc;
 
     gdr_request_settle(module);
-    if (gdr_mca_choose(module, args, false, &desc, &reason) != GDR_WAY_DEVICE)
+    way = gdr_mca_choose(module, args, false, &desc, &reason);
+    if (way == GDR_WAY_STAGE && reason != NULL && !gdr_stage_allowed(module, reason))
+        return OMPI_ERR_NOT_SUPPORTED;
+    if (way != GDR_WAY_DEVICE)
         return gdr_coll_init(module, GDR_COLL_allreduce, &coll_args, info, out);
     rc = make(module, GDR_COLL_allreduce, &coll_args, info, true, device);
     if (rc != OMPI_SUCCESS)

@@ -69,14 +69,14 @@ const layout_t *layout_of(const call_t *c)
 }
 
 /* `count` elements from `from` to `to` at a place of an image. */
-void holds(call_t *c, image_t *image, ptrdiff_t element, int count, int from, int to)
+void holds(call_t *c, image_t *image, int element, int count, int from, int to)
 {
     for (int i = 0; i < count; i++)
         for (int k = 0; k < layout_of(c)->ints; k++)
             image_holds(image, layout_of(c), 0, element + i, k, value(c, from, to, i, k));
 }
 
-void gets(call_t *c, ptrdiff_t element, int count, int from, int to)
+void gets(call_t *c, int element, int count, int from, int to)
 {
     for (int i = 0; i < count; i++)
         for (int k = 0; k < layout_of(c)->ints; k++)
@@ -114,7 +114,7 @@ const void *send_buffer(call_t *c)
 }
 
 /* Where a call finds its own contribution of an allgather or gather. */
-void own(call_t *c, ptrdiff_t place, int count)
+void own(call_t *c, int place, int count)
 {
     if (c->in_place)
         holds(c, c->recv, place, count, c->me, -1);

@@ -53,14 +53,14 @@ enum { COUNT = 2, SLOT = 4, BELOW = 3, SLOT_BYTES = 128 };
 KINDS(DECLARE)
 
 /* ---- data */
-void holds(call_t *c, image_t *image, ptrdiff_t element, int count, int from, int to);
-void gets(call_t *c, ptrdiff_t element, int count, int from, int to);
+void holds(call_t *c, image_t *image, int element, int count, int from, int to);
+void gets(call_t *c, int element, int count, int from, int to);
 bool is_root(const call_t *c);
 bool is_leaf(const call_t *c);
 int the_root(const call_t *c);
 int root_argument(const call_t *c);
 const void *send_buffer(call_t *c);
-void own(call_t *c, ptrdiff_t place, int count);
+void own(call_t *c, int place, int count);
 int given(int p);
 int falling(int n, int i);
 void list_received(call_t *c, int n, const int *from);

@@ -12,6 +12,7 @@ for n in 1 3; do
 done
 run "staged calls behind the NULL stream" 60 "$emu" --delay 2000 --seed 3 mpirun -np 2 \
     "${staged[@]}" "$programs/staged" ordering
+run "staged calls from threads" 100 "$emu" mpirun -np 3 "${staged[@]}" "$programs/staged" threads
 cases=(device orders mixed freed behind counts)
 for n in 1 2 4; do
     run "persistent calls, $n ranks" 60 "$emu" mpirun -np $n "${staged[@]}" "$programs/persistent" \

@@ -104,14 +104,14 @@ void image_check(image_t *image, const char *what)
         memcpy(now, image->bytes[HOST], IMAGE_BYTES);
     else
         t_download(now, image->bytes[image->memory], IMAGE_BYTES);
-    for (int i = 0; i < IMAGE_BYTES; i++)
+    for (size_t i = 0; i < IMAGE_BYTES; i++)
         if (now[i] != image->want[i]) {
             int is, should;
 
             memcpy(&is, now + i / 4 * 4, 4);
             memcpy(&should, image->want + i / 4 * 4, 4);
             t_check(false, "%s buffer, byte %d: the int there is %d (%#x), not %d (%#x)", what,
-                    i - IMAGE_ORIGIN, is, (unsigned)is, should, (unsigned)should);
+                    (int)i - IMAGE_ORIGIN, is, (unsigned)is, should, (unsigned)should);
             return;
         }
     t_check(true, "%s buffer", what);

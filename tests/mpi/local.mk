@@ -16,7 +16,6 @@ gdr_mpi_tests = \
 	tests/mpi/foreign.sh \
 	tests/mpi/sessions.sh \
 	tests/mpi/tax.sh \
-	tests/mpi/collectives.sh \
 	tests/mpi/promise.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
@@ -38,9 +37,6 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/large \
 	tests/mpi/field \
 	tests/mpi/sessions \
-	tests/mpi/collectives \
-	tests/mpi/staged \
-	tests/mpi/persistent \
 	tests/mpi/promise
 check_PROGRAMS += $(gdr_mpi_cuda_programs) tests/mpi/host tests/mpi/late_driver
 
@@ -134,12 +130,14 @@ tests_mpi_large_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_large_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_large_LDADD = $(gdr_mpi_libs)
 tests_mpi_large_DEPENDENCIES = $(gdr_mpi_cudart)
+
 tests_mpi_field_SOURCES = $(gdr_mpi_harness) tests/mpi/field.c tests/fuzz/memory.c \
 	tests/fuzz/memory.h
 tests_mpi_field_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_field_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_field_LDADD = $(gdr_mpi_libs)
 tests_mpi_field_DEPENDENCIES = $(gdr_mpi_cudart)
+
 tests_mpi_sessions_SOURCES = $(gdr_mpi_harness) tests/mpi/sessions.c
 tests_mpi_sessions_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_sessions_LDFLAGS = $(gdr_mpi_ldflags)
@@ -152,26 +150,6 @@ tests_mpi_version_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)
 tests_mpi_version_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_mpi_version_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-rpath $(abs_top_builddir)/tests/mpi
-
-tests_mpi_collectives_SOURCES = $(gdr_mpi_harness) tests/mpi/collectives.c tests/mpi/calls.c \
-	tests/mpi/calls_exchange.c tests/mpi/calls_root.c tests/mpi/calls_priv.h \
-	tests/mpi/calls.h tests/mpi/image.c tests/mpi/image.h
-tests_mpi_collectives_CPPFLAGS = $(gdr_mpi_cppflags)
-tests_mpi_collectives_LDFLAGS = $(gdr_mpi_ldflags)
-tests_mpi_collectives_LDADD = $(gdr_mpi_libs)
-tests_mpi_collectives_DEPENDENCIES = $(gdr_mpi_cudart)
-
-tests_mpi_staged_SOURCES = $(gdr_mpi_harness) tests/mpi/staged.c
-tests_mpi_staged_CPPFLAGS = $(gdr_mpi_cppflags)
-tests_mpi_staged_LDFLAGS = $(gdr_mpi_ldflags)
-tests_mpi_staged_LDADD = $(gdr_mpi_libs)
-tests_mpi_staged_DEPENDENCIES = $(gdr_mpi_cudart)
-
-tests_mpi_persistent_SOURCES = $(gdr_mpi_harness) tests/mpi/persistent.c
-tests_mpi_persistent_CPPFLAGS = $(gdr_mpi_cppflags)
-tests_mpi_persistent_LDFLAGS = $(gdr_mpi_ldflags)
-tests_mpi_persistent_LDADD = $(gdr_mpi_libs)
-tests_mpi_persistent_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_promise_SOURCES = $(gdr_mpi_harness) tests/mpi/promise.c
 tests_mpi_promise_CPPFLAGS = $(gdr_mpi_cppflags)

@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,7 +249,7 @@ static void short_lists(void)
 static void subtract(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;
-    for (int i = 0; i < *count; i++)
+    for (size_t i = 0; i < (size_t)*count; i++)
         ((int *)inout)[2 * i] = ((int *)in)[2 * i] - ((int *)inout)[2 * i];
 }
 
@@ -283,6 +284,59 @@ static void reduce_local(void)
     t_device_free(device);
 }
 
+/* ---- threads -------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    pthread_t thread;
+    int number;
+    MPI_Comm comm;
+} worker_t;
+
+static void *work(void *argument)
+{
+    enum { ROUNDS = 40 };
+    const worker_t *worker = argument;
+    int value, *a = t_device_alloc(4), *b = t_device_alloc(4), root = worker->number % t_size;
+    MPI_Request requests[2];
+
+    for (int k = 0; k < ROUNDS; k++) {
+        value = 1000 * worker->number + 10 * k + t_rank;
+        t_upload(a, &value, 4);
+        t_upload(b, &value, 4);
+        MPI_Ibcast(a, 1, MPI_INT, root, worker->comm, &requests[0]);
+        MPI_Iallreduce(MPI_IN_PLACE, b, 1, MPI_INT, MPI_MAX, worker->comm, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        t_download(&value, a, 4);
+        t_check(value == 1000 * worker->number + 10 * k + root, "thread %d: %d came",
+                worker->number, value);
+        t_download(&value, b, 4);
+        t_check(value == 1000 * worker->number + 10 * k + t_size - 1, "thread %d: maximum %d",
+                worker->number, value);
+        MPI_Bcast(b, 1, MPI_INT, root, worker->comm);
+    }
+    t_device_free(a);
+    t_device_free(b);
+    return NULL;
+}
+
+static void threads(void)
+{
+    enum { THREADS = 4 };
+    worker_t workers[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].number = i;
+        MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+    }
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            t_fatal("no thread");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_free(&workers[i].comm);
+}
+
 /* With coll_gdr_collectives=pass: managed memory, which Open MPI can touch by itself. */
 static void passed(void)
 {
@@ -305,12 +359,15 @@ static const struct {
     {"ordering", ordering},       {"bottom", bottom},
     {"columns", columns},         {"far_apart", far_apart},
     {"short_lists", short_lists}, {"reduce_local", reduce_local},
-    {"passed", passed},
+    {"passed", passed},           {"threads", threads},
+
 };
 
 int main(int argc, char **argv)
 {
-    t_init(&argc, &argv, MPI_THREAD_SINGLE);
+    bool multiple = argc == 2 && strcmp(argv[1], "threads") == 0;
+
+    t_init(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (t_size > MAX_RANKS)
         t_fatal("not for more than %d ranks", MAX_RANKS);
     for (int a = 1; a < argc; a++)
