@@ -69,6 +69,8 @@ static fz_memory_t memory_kind(const fz_call_t *c, int buffer, bool mixed)
     uint64_t random = chance(c, 100 + (uint64_t)buffer);
     bool host = c->step.on_host;
 
+    if (c->step.memory[buffer] > 0)
+        return (fz_memory_t)(c->step.memory[buffer] - 1);
     if (mixed && c->step.random / 11 % 3 == 0)
         host = random / 64 % 2 == 0;
     if (host)

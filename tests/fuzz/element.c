@@ -101,6 +101,17 @@ const fz_type_t *fz_choose(const fz_step_t *step, fz_op_t *op)
     return type;
 }
 
+bool fz_plain(size_t t, size_t o, fz_step_t *step, const t_type_t **type, t_op_t *op)
+{
+    if (t >= plain_types || o >= op_count[t])
+        return false;
+    step->type = t;
+    step->op = o;
+    *type = plain[t].plain;
+    *op = ops[t][o];
+    return true;
+}
+
 const fz_type_t *fz_choose_moved(const fz_step_t *step)
 {
     size_t n;
@@ -130,8 +141,8 @@ fz_value_t fz_input(const fz_type_t *type, const fz_op_t *op, uint64_t data, int
             value.plain.real = rounded(random);
             value.plain.imaginary = rounded(fz_hash(random, 1, 1));
             if (type->plain->bytes == 4) { /* what is summed is what the type holds */
-                value.plain.real = (float)value.plain.real;
-                value.plain.imaginary = (float)value.plain.imaginary;
+                value.plain.real = (double)(float)value.plain.real;
+                value.plain.imaginary = (double)(float)value.plain.imaginary;
             }
         }
         return value;

@@ -70,6 +70,7 @@ typedef struct fz_step {
     uint64_t type, op; /* taken modulo what there is */
     long count;        /* elements, if bytes is 0 */
     size_t bytes;      /* else about so many bytes, and `count` elements more */
+    int memory[2];     /* of the send and receive buffer: a kind + 1; 0: any */
     /* communicators */
     fz_make_t make;
     int parent;

@@ -123,6 +123,7 @@ static void complete(fz_requests_t *all, int way, int n, const int *index)
             t_fatal("there is no sense in going on");
         for (int k = 0; k < count; k++) {
             all->call[index[done[k]]].request = requests[done[k]];
+            requests[done[k]] = MPI_REQUEST_NULL; /* a persistent one is freed or kept there */
             completed(all, index[done[k]]);
         }
     }

@@ -67,14 +67,16 @@ static void upload_from_elsewhere(MPI_Datatype type, size_t bytes)
     for (int k = 0; k < ROUNDS; k++) {
         bool right;
 
-        for (int i = 0; i < COUNT; i++)
-            wide[i] = narrow[i] = (float)(k + t_rank);
+        for (int i = 0; i < COUNT; i++) {
+            narrow[i] = (float)(k + t_rank);
+            wide[i] = k + t_rank;
+        }
         t_upload(device, host, COUNT * bytes);
         MPI_Allreduce(MPI_IN_PLACE, device, COUNT, type, MPI_SUM, MPI_COMM_WORLD);
         t_download(host, device, COUNT * bytes);
         right = true;
         for (int i = 0; i < COUNT; i++)
-            right = right && (type == MPI_FLOAT ? (long double)narrow[i] : wide[i]) * 2 ==
+            right = right && 2 * (type == MPI_FLOAT ? (long double)narrow[i] : wide[i]) ==
                                  (long double)(t_size * (2 * k + t_size - 1));
         if (!t_check(right, "round %d of %zu bytes an element is wrong", k, bytes))
             break;
