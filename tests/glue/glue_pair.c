@@ -298,7 +298,8 @@ static void early_release(rig_t *rig)
 /* Every entry that a call needs once its communicator is wired, and a window more. */
 static void work_in_capture(rig_t *rig)
 {
-    gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 16384, rig->window_mem, WORDS_OFFSET + 16384};
+    gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 16384, rig->window_mem,
+                           WORDS_OFFSET + 16384};
     gdr_net_mem_t *mem = NULL;
     gdr_net_op_t op;
 
@@ -384,7 +385,8 @@ static void peer_dies(rig_t *rig)
 /* The first put to a peer needs its help: the connection is made, and the put is read back. */
 static void first_contact(rig_t *rig)
 {
-    gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 16384, rig->window_mem, WORDS_OFFSET + 16384};
+    gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 16384, rig->window_mem,
+                           WORDS_OFFSET + 16384};
     gdr_net_op_t op;
 
     rig_fill(rig, AT_SOURCE, 4096, 12345);
