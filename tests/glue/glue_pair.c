@@ -53,8 +53,8 @@ static void send_round(rig_t *rig, size_t bytes, uint64_t value, bool device_fla
 
     rig_fill(rig, AT_SOURCE, bytes, value);
     if (device_flag) {
-        word = (gdr_net_word_t){rig->peer_window, FLAGS_OFFSET, rig->window_mem, WORDS_OFFSET};
-        rig_set_word(rig, WORDS_OFFSET, value);
+        word = (gdr_net_word_t){rig->peer_window, FLAGS_AT, rig->window_mem, WORDS_AT};
+        rig_set_word(rig, WORDS_AT, value);
     } else {
         rig->page[PAGE_SOURCE] = value;
     }
@@ -73,7 +73,7 @@ static void await_device_flag(rig_t *rig, size_t bytes, uint64_t value, bool *he
                              .in = {rig->window + AT_TARGET},
                              .out = {rig->window + AT_SEEN},
                              .bytes = bytes};
-    gdr_status_t status = rig->dev_ops->wait_word(rig->stream, rig->window + FLAGS_OFFSET, value);
+    gdr_status_t status = rig->dev_ops->wait_word(rig->stream, rig->window + FLAGS_AT, value);
 
     if (status == GDR_OK)
         status = rig->dev_ops->reduce(rig->stream, &copy);
@@ -93,7 +93,7 @@ static void await_device_flag(rig_t *rig, size_t bytes, uint64_t value, bool *he
 /* Device memory cannot be polled by the CPU; host windows can. */
 static void await_word_in_host_window(rig_t *rig, size_t bytes, uint64_t value, bool *helped)
 {
-    const uint64_t *flag = (const uint64_t *)(uintptr_t)(rig->window + FLAGS_OFFSET);
+    const uint64_t *flag = (const uint64_t *)(uintptr_t)(rig->window + FLAGS_AT);
     double start = rig_seconds();
 
     while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < value) {
@@ -178,11 +178,11 @@ static void many(rig_t *rig)
 
     rig_fill(rig, AT_SOURCE, MAX_DATA, value);
     for (uint64_t i = 0; i < MANY; i++)
-        rig_set_word(rig, WORDS_OFFSET + 256 * i, value);
+        rig_set_word(rig, WORDS_AT + 256 * i, value);
     rig_barrier(rig);
     for (uint64_t i = 0; i < MANY; i++) {
-        gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 256 * i, rig->window_mem,
-                               WORDS_OFFSET + 256 * i};
+        gdr_net_word_t word = {rig->peer_window, FLAGS_AT + 256 * i, rig->window_mem,
+                               WORDS_AT + 256 * i};
         rig->ops->put(rig->peer, rig->peer_window, AT_TARGET + i * bytes, rig->window_mem,
                       AT_SOURCE + i * bytes, bytes, &word, &ops[i]);
         puts_asked++;
@@ -207,8 +207,8 @@ static void expect_invalid(rig_t *rig, const char *what, const gdr_net_op_t *op)
 /* Refused at once, without a message that would look like a failure in the test's output. */
 static void refused(rig_t *rig)
 {
-    gdr_net_word_t crossed = {rig->peer_window, FLAGS_OFFSET, rig->page_mem, 0};
-    gdr_net_word_t back = {rig->peer_page, 0, rig->window_mem, WORDS_OFFSET};
+    gdr_net_word_t crossed = {rig->peer_window, FLAGS_AT, rig->page_mem, 0};
+    gdr_net_word_t back = {rig->peer_page, 0, rig->window_mem, WORDS_AT};
     gdr_net_op_t op;
     int level = rig->log.level;
 
@@ -279,7 +279,7 @@ static void bad_input(rig_t *rig)
 static void early_release(rig_t *rig)
 {
     gdr_net_rmem_t *again = rig_swap_keys(rig, rig->window_mem);
-    gdr_net_word_t word = {again, FLAGS_OFFSET + 16384, rig->window_mem, WORDS_OFFSET + 16384};
+    gdr_net_word_t word = {again, FLAGS_AT + 16384, rig->window_mem, WORDS_AT + 16384};
     uint64_t value = next_value++;
     gdr_net_op_t op;
 
@@ -298,8 +298,7 @@ static void early_release(rig_t *rig)
 /* Every entry that a call needs once its communicator is wired, and a window more. */
 static void work_in_capture(rig_t *rig)
 {
-    gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 16384, rig->window_mem,
-                           WORDS_OFFSET + 16384};
+    gdr_net_word_t word = {rig->peer_window, FLAGS_AT + 16384, rig->window_mem, WORDS_AT + 16384};
     gdr_net_mem_t *mem = NULL;
     gdr_net_op_t op;
 
@@ -385,8 +384,7 @@ static void peer_dies(rig_t *rig)
 /* The first put to a peer needs its help: the connection is made, and the put is read back. */
 static void first_contact(rig_t *rig)
 {
-    gdr_net_word_t word = {rig->peer_window, FLAGS_OFFSET + 16384, rig->window_mem,
-                           WORDS_OFFSET + 16384};
+    gdr_net_word_t word = {rig->peer_window, FLAGS_AT + 16384, rig->window_mem, WORDS_AT + 16384};
     gdr_net_op_t op;
 
     rig_fill(rig, AT_SOURCE, 4096, 12345);

@@ -13,14 +13,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MIB          ((size_t)1 << 20)
-#define MAX_DATA     (4 * MIB)
-#define AT_SOURCE    ((uint64_t)0)
-#define AT_TARGET    ((uint64_t)MAX_DATA)
-#define AT_SEEN      ((uint64_t)2 * MAX_DATA) /* what the receiver's stream found behind the flag */
-#define WORDS_OFFSET ((uint64_t)3 * MAX_DATA) /* words to send, then the flags that arrive */
-#define FLAGS_OFFSET (WORDS_OFFSET + 32768)
-#define WINDOW       (3 * MAX_DATA + 65536)
+#define MIB       ((size_t)1 << 20)
+#define MAX_DATA  (4 * MIB)
+#define AT_SOURCE ((uint64_t)0)
+#define AT_TARGET ((uint64_t)MAX_DATA)
+#define AT_SEEN   ((uint64_t)2 * MAX_DATA) /* what the receiver's stream found behind the flag */
+#define WORDS_AT  ((uint64_t)3 * MAX_DATA) /* words to send, then the flags that arrive */
+#define FLAGS_AT  (WORDS_AT + 32768)
+#define WINDOW    (3 * MAX_DATA + 65536)
 
 /* Words of the control page, by index. */
 enum { PAGE_SOURCE = 0, PAGE_FLAG = 8, PAGE_CREDIT_SOURCE = 16, PAGE_CREDIT = 24, PAGE_DONE = 32 };
