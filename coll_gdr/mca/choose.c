@@ -3,6 +3,7 @@
 
 #include "device/gdr_device.h"
 #include "mca/host_memory.h"
+#include "mca/staging.h"
 
 static gdr_mca_way_t host_call(void)
 {
@@ -13,6 +14,19 @@ static gdr_mca_way_t host_call(void)
 static gdr_mca_way_t stage_because(const char **reason, const char *text)
 {
     *reason = text;
+    return GDR_WAY_STAGE;
+}
+
+/* A derived type's bytes may lie anywhere. */
+static gdr_mca_way_t derived_type(const gdr_mca_args_t *args, const char **reason)
+{
+    bool all;
+
+    if (!gdr_stage_needed(args, &all))
+        return host_call();
+    if (all)
+        return stage_because(reason, "derived types are not served on the device");
+    atomic_fetch_add(&gdr_mca.counters.mixed_calls, 1);
     return GDR_WAY_STAGE;
 }
 
@@ -58,6 +72,8 @@ gdr_mca_way_t gdr_mca_choose(gdr_mca_module_t *module, const gdr_mca_args_t *arg
         return host_call();
     if (gdr_host_promised(module->comm))
         return host_call();
+    if (!ompi_datatype_is_predefined(args->dtype))
+        return derived_type(args, reason);
     gdr_device_classify(args->recv, &recv);
     send = recv;
     if (args->send != MPI_IN_PLACE)

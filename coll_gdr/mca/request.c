@@ -86,7 +86,7 @@ static int post_allreduce(gdr_mca_request_t *request, bool entry)
     rc = gdr_stage_begin(&request->stage, &request->args, entry);
     if (rc != OMPI_SUCCESS)
         return rc;
-    if (request->stage.block != NULL) {
+    if (request->stage.mirror.block != NULL) {
         atomic_fetch_add(&gdr_mca.counters.staged_calls, 1);
         atomic_store(&gdr_mca.counters.last_path, gdr_path_staged);
     }

@@ -1,18 +1,17 @@
-/* Calls on device memory that another component serves in host memory. */
+/* MPI_Allreduce on device memory that another component serves in host memory. */
 #ifndef GDR_STAGING_H
 #define GDR_STAGING_H
 
 #include "mca/gdr_mca.h"
-#include "mca/host_block.h"
+#include "mca/mirror.h"
 
 typedef struct gdr_stage {
-    gdr_mca_args_t user;     /* as called */
-    gdr_mca_args_t host;     /* what the previous handler gets */
-    gdr_host_block_t *block; /* host memory of both buffers; NULL: none needed */
-    ptrdiff_t low;           /* first byte of the data, relative to a buffer's address */
-    size_t bytes;            /* of the data of one buffer, holes included */
-    void *recv_copy;         /* host copy of the receive buffer, NULL: it is host memory */
+    gdr_mca_args_t host; /* what the previous handler gets */
+    gdr_mirror_t mirror; /* without a block: none was needed */
 } gdr_stage_t;
+
+/* Whether a buffer, as its type describes it, is on a device; *all: both are. */
+bool gdr_stage_needed(const gdr_mca_args_t *args, bool *all);
 
 /*
  * Copies what the call reads to the host; the device buffers may be reused for nothing until

@@ -5,7 +5,7 @@ staged=(--mca coll gdr --mca coll_gdr_staging allow)
 for n in 1 2 3 5; do
     run "all collectives, $n ranks" 300 "$emu" mpirun -np $n "${staged[@]}" "$programs/collectives"
 done
-cases=(outstanding freed bottom columns far_apart short_lists reduce_local)
+cases=(outstanding freed bottom bottom_sum columns far_apart short_lists reduce_local)
 for n in 1 3; do
     run "staged calls, $n ranks" 60 "$emu" mpirun -np $n "${staged[@]}" "$programs/staged" \
         "${cases[@]}"

@@ -154,6 +154,46 @@ static void bottom(void)
     t_device_free(second);
 }
 
+/* One number here and one there. */
+static ptrdiff_t here, there;
+
+static void add_apart(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    (void)count;
+    *(int *)((char *)inout + here) += *(int *)((char *)in + here);
+    *(int *)((char *)inout + there) += *(int *)((char *)in + there);
+}
+
+/* MPI_Allreduce of two numbers on the device, by their addresses. */
+static void bottom_sum(void)
+{
+    int values[2] = {t_rank, 10 * t_rank}, sum = t_size * (t_size - 1) / 2;
+    int *device[2] = {t_device_alloc(4), t_device_alloc(4)};
+    const int ones[2] = {1, 1};
+    MPI_Aint places[2];
+    MPI_Datatype type;
+    MPI_Op op;
+
+    for (int i = 0; i < 2; i++) {
+        t_upload(device[i], &values[i], 4);
+        MPI_Get_address(device[i], &places[i]);
+    }
+    here = places[0];
+    there = places[1];
+    MPI_Type_create_hindexed(2, ones, places, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(add_apart, 1, &op);
+    MPI_Allreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, type, op, MPI_COMM_WORLD);
+    for (int i = 0; i < 2; i++) {
+        t_download(&values[i], device[i], 4);
+        t_check(values[i] == (i == 0 ? 1 : 10) * sum, "sum %d is %d", i, values[i]);
+        t_device_free(device[i]);
+    }
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+}
+
 /* Two calls at once on the columns of one matrix: neither writes the other's. */
 static void columns(void)
 {
@@ -360,7 +400,7 @@ static const struct {
     {"columns", columns},         {"far_apart", far_apart},
     {"short_lists", short_lists}, {"reduce_local", reduce_local},
     {"passed", passed},           {"threads", threads},
-
+    {"bottom_sum", bottom_sum},
 };
 
 int main(int argc, char **argv)
