@@ -8,6 +8,8 @@
 #include "mca/request.h"
 #include "mca/staging.h"
 
+#include "device/gdr_device.h"
+
 #include <stdlib.h>
 
 /* ---- types and operations, which the application may free meanwhile -------------------------- */
@@ -79,6 +81,7 @@ static int start_device(gdr_mca_request_t *request)
     gdr_status_t status;
 
     request->desc = request->persistent->desc;
+    request->desc.context = gdr_device_current(); /* that of this start, not of the init */
     gdr_away_begin(&request->away, request->module, &request->desc);
     status = gdr_mca_post_to(request->persistent->team, &request->desc, &request->call);
     if (status != GDR_OK) {

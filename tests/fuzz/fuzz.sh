@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../mpi/lib.sh"
 
 # What the component can do so far; GDR_FUZZ_KINDS= for all that there is.
-read -ra kinds <<<"${GDR_FUZZ_KINDS---uniform --allreduce}"
+read -ra kinds <<<"${GDR_FUZZ_KINDS---uniform}"
 
 # Values that follow from a seed: pick SEED NAME WORD...
 pick() {

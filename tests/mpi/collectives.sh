@@ -20,6 +20,8 @@ for n in 1 2 4; do
 done
 run "more persistent calls than lanes" 60 "$emu" mpirun -np 3 "${staged[@]}" \
     --mca coll_gdr_window_size 4m "$programs/persistent" orders freed
+run "persistent calls behind the NULL stream of another device" 60 "$emu" --devices 2 --delay 2000 \
+    --seed 3 mpirun -np 2 "${staged[@]}" "$programs/persistent" elsewhere
 says "one line for the staged ones" 60 'other than allreduce .* copied through host memory' \
     "$emu" mpirun -np 2 --mca coll gdr "$programs/staged" columns
 run "left to Open MPI" 60 "$emu" mpirun -np 2 "${staged[@]}" --mca coll_gdr_collectives pass \

@@ -1,6 +1,8 @@
 /* Persistent collectives: on the device, staged, in any order:  persistent NAME... */
 #include "harness.h"
 
+#include <cuda_runtime_api.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +218,27 @@ static void behind(void)
     t_device_free(other);
 }
 
+/* Filled by copies that were made while another device was current than at the init. */
+static void elsewhere(void)
+{
+    int *buffer = t_device_alloc(sizeof(int[N])), devices;
+    MPI_Request request;
+
+    cudaGetDeviceCount(&devices);
+    ALLREDUCE_INIT(MPI_IN_PLACE, buffer, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &request);
+    for (int k = 0; k < 8 * STARTS; k++) {
+        t_case("elsewhere, start %d", k);
+        cudaSetDevice(k % devices);
+        put(buffer, 3 * k + t_rank);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_sum(buffer, 3 * k);
+    }
+    MPI_Request_free(&request);
+    t_device_free(buffer);
+}
+
 static void counts(void)
 {
     int *buffer = t_device_alloc(4);
@@ -248,8 +271,8 @@ static const struct {
     const char *name;
     void (*run)(void);
 } table[] = {
-    {"device", device}, {"orders", orders}, {"mixed", mixed},
-    {"freed", freed},   {"behind", behind}, {"counts", counts},
+    {"device", device}, {"orders", orders}, {"mixed", mixed},         {"freed", freed},
+    {"behind", behind}, {"counts", counts}, {"elsewhere", elsewhere},
 };
 
 int main(int argc, char **argv)
