@@ -29,6 +29,8 @@ const char *gdr_status_string(gdr_status_t status)
         return "CUDA context is gone";
     case GDR_ERR_ABORTED:
         return "call abandoned";
+    case GDR_ERR_MIXED:
+        return "served in host memory";
     }
     return "unknown status";
 }

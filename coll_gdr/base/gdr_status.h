@@ -15,7 +15,8 @@ typedef enum gdr_status {
     GDR_ERR_DECLINED = -8,    /* the members agreed not to take the device path */
     GDR_ERR_VERSION = -9,     /* a library of a version that cannot serve */
     GDR_ERR_STALE = -10,      /* made in a CUDA context that no longer exists */
-    GDR_ERR_ABORTED = -11     /* the call was abandoned; the receive buffer is untouched */
+    GDR_ERR_ABORTED = -11,    /* the call was abandoned; the receive buffer is untouched */
+    GDR_ERR_MIXED = -12       /* this call is a host call, on all members; the next may be served */
 } gdr_status_t;
 
 /* A short lower-case text, never NULL; static storage. Any thread. */

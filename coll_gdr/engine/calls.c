@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call that one member does not count would put the numbers of all later ones out of step: where
- * there is no memory the team's spare call takes the place, and is failed when its turn comes. */
-static gdr_call_t *call_new(gdr_team_t *team)
+static gdr_call_t *call_new(gdr_engine_t *engine)
 {
-    gdr_engine_t *engine = team->engine;
     gdr_call_t *call;
 
     gdr_lock(&engine->queue_lock);
@@ -17,13 +14,7 @@ static gdr_call_t *call_new(gdr_team_t *team)
     if (call != NULL)
         engine->free_calls = call->next;
     gdr_unlock(&engine->queue_lock);
-    if (call != NULL || (call = calloc(1, sizeof(*call))) != NULL)
-        return call;
-    gdr_lock(&engine->queue_lock);
-    call = team->spare;
-    team->spare = NULL;
-    gdr_unlock(&engine->queue_lock);
-    return call;
+    return call != NULL ? call : calloc(1, sizeof(*call));
 }
 
 gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call)
@@ -35,8 +26,8 @@ gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_ca
     if (desc->count == 0 || !gdr_optype_supported(desc->op, desc->type) ||
         !gdr_mul_u64(desc->count, gdr_type_bytes(desc->type), &bytes))
         return GDR_ERR_INVALID;
-    posted = call_new(team);
-    if (posted == NULL) /* the spare is in use: the team is dead, or dies before this call's turn */
+    posted = call_new(engine);
+    if (posted == NULL)
         return GDR_ERR_NO_MEMORY;
     posted->engine = engine;
     posted->team = team;
@@ -46,6 +37,7 @@ gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_ca
     posted->events = posted->events_seen = 0;
     posted->warned = false;
     posted->since = 0;
+    posted->ask_at = posted->ask_step = posted->ask_events = 0;
     __atomic_store_n(&posted->path, "", __ATOMIC_RELAXED);
     __atomic_store_n(&posted->status, GDR_INPROGRESS, __ATOMIC_RELAXED);
     gdr_lock(&engine->queue_lock);
@@ -73,12 +65,8 @@ void gdr_call_release(gdr_call_t *call)
     gdr_engine_t *engine = call->engine;
 
     gdr_lock(&engine->queue_lock);
-    if (call->is_spare) {
-        call->team->spare = call;
-    } else {
-        call->next = engine->free_calls;
-        engine->free_calls = call;
-    }
+    call->next = engine->free_calls;
+    engine->free_calls = call;
     gdr_unlock(&engine->queue_lock);
 }
 
@@ -104,7 +92,6 @@ unsigned gdr_calls_take(gdr_engine_t *engine)
 
         next = call->next;
         call->next = NULL;
-        call->order = team->taken++;
         *team->queue_end = call;
         team->queue_end = &call->next;
         events++;
@@ -117,20 +104,43 @@ unsigned gdr_calls_take(gdr_engine_t *engine)
     return events;
 }
 
+/* The next call in its part of the lane is not an abandoned one. */
+static void leave_lane(gdr_call_t *call)
+{
+    gdr_team_t *team = call->team;
+
+    if (call->state == GDR_CALL_ABANDONED && gdr_device_alive(team->device))
+        team->device->ops->set_word(team->device->dev, call->abort_address, 0);
+    call->planned->users--;
+    team->running[call->number % GDR_LANE_CALLS] = NULL;
+}
+
+static void tell_way(const gdr_call_t *call, gdr_status_t status)
+{
+    gdr_team_t *team = call->team;
+    gdr_engine_stats_t *stats = &team->engine->stats;
+    uint64_t index = call->desc.index;
+
+    if (status == GDR_OK) {
+        gdr_stat_add(&stats->calls, 1);
+        team->eager -= team->eager > 0;
+        gdr_ways_serve(team->ways, index);
+    } else if (status == GDR_ERR_DECLINED || status == GDR_ERR_MIXED) {
+        gdr_stat_add(status == GDR_ERR_MIXED ? &stats->turned : &stats->declined, 1);
+        gdr_ways_turn(team->ways, index);
+        gdr_ask_answer_due(team);
+    } else {
+        gdr_ways_fail(team->ways, index);
+    }
+}
+
 /* The status is the last thing that is written: the owner may release the call at once. */
 void gdr_call_finish(gdr_call_t *call, gdr_status_t status)
 {
-    gdr_engine_t *engine = call->team->engine;
-
-    if (call->state != GDR_CALL_QUEUED) {
-        call->planned->users--;
-        call->team->running[call->number % GDR_LANE_CALLS] = NULL;
-    }
+    if (call->state != GDR_CALL_QUEUED)
+        leave_lane(call);
     call->state = GDR_CALL_OVER;
-    if (status == GDR_OK)
-        gdr_stat_add(&engine->stats.calls, 1);
-    else if (status == GDR_ERR_DECLINED)
-        gdr_stat_add(&engine->stats.declined, 1);
+    tell_way(call, status);
     __atomic_store_n(&call->status, (int)status, __ATOMIC_RELEASE);
 }
 
@@ -139,12 +149,9 @@ void gdr_call_requeue(gdr_call_t *call)
     gdr_team_t *team = call->team;
     gdr_call_t **link = &team->queue;
 
-    if (gdr_device_alive(team->device))
-        team->device->ops->set_word(team->device->dev, call->abort_address, 0);
-    call->planned->users--;
-    team->running[call->number % GDR_LANE_CALLS] = NULL;
+    leave_lane(call);
     call->state = GDR_CALL_QUEUED;
-    while (*link != NULL && (*link)->order < call->order)
+    while (*link != NULL && (*link)->desc.index < call->desc.index)
         link = &(*link)->next;
     call->next = *link;
     *link = call;
@@ -166,6 +173,56 @@ void gdr_calls_refuse(gdr_team_t *team, gdr_status_t status)
 {
     while (team->queue != NULL)
         gdr_call_finish(queue_pop(team), status);
+}
+
+static void turn_queued(gdr_team_t *team, uint64_t index)
+{
+    gdr_call_t **link = &team->queue, *call;
+
+    while (*link != NULL && (*link)->desc.index < index)
+        link = &(*link)->next;
+    call = *link;
+    if (call == NULL || call->desc.index != index)
+        return;
+    *link = call->next;
+    if (call->next == NULL)
+        team->queue_end = link;
+    gdr_call_finish(call, GDR_ERR_MIXED);
+}
+
+void gdr_calls_turn(gdr_team_t *team, uint64_t index)
+{
+    unsigned i;
+
+    for (i = 0; i < GDR_LANE_CALLS; i++) {
+        gdr_call_t *call = team->running[i];
+
+        if (call == NULL || call->desc.index != index)
+            continue;
+        if (call->state == GDR_CALL_RUNNING) {
+            gdr_call_abandon(call, GDR_ERR_MIXED, false);
+        } else if (call->again) {
+            call->again = false;
+            call->failure = GDR_ERR_MIXED;
+        }
+        return;
+    }
+    turn_queued(team, index);
+}
+
+/* So that a call that is abandoned needs no memory: its puts must have landed before it ends. */
+static gdr_status_t flushes_fit(gdr_call_t *call, uint32_t n)
+{
+    gdr_net_op_t *flushes;
+
+    if (call->flush_capacity >= n)
+        return GDR_OK;
+    flushes = realloc(call->flushes, n * sizeof(*flushes));
+    if (flushes == NULL)
+        return GDR_ERR_NO_MEMORY;
+    call->flushes = flushes;
+    call->flush_capacity = n;
+    return GDR_OK;
 }
 
 static gdr_status_t contexts_fit(gdr_call_t *call, uint32_t n)
@@ -194,7 +251,7 @@ static void set_modes(gdr_call_t *call)
                                           call->desc.blocking && !config->thread_multiple));
 }
 
-/* From here on the call has a number: whatever goes wrong kills the team. */
+/* Until the contexts move nobody can notice the call: what goes wrong here makes it a host call. */
 static gdr_status_t run(gdr_call_t *call)
 {
     gdr_team_t *team = call->team;
@@ -209,7 +266,11 @@ static gdr_status_t run(gdr_call_t *call)
                           (lane * GDR_LANE_PARTS + call->part) * GDR_WORD_BYTES;
     set_modes(call);
     call->ncontexts = call->active = 0;
+    call->nflushes = 0;
+    call->flushing = false;
     status = contexts_fit(call, n);
+    if (status == GDR_OK)
+        status = flushes_fit(call, call->planned->npeers + 1);
     for (i = 0; i < n && status == GDR_OK; i++) {
         status = gdr_context_take(call, i, &call->contexts[i]);
         if (status != GDR_OK)
@@ -218,12 +279,14 @@ static gdr_status_t run(gdr_call_t *call)
         call->active++;
         gdr_context_begin(call->contexts[i], i);
     }
+    while (status != GDR_OK && call->ncontexts > 0)
+        gdr_context_give(call->contexts[--call->ncontexts]);
     return status;
 }
 
 /* What this process had is gone, or a member is out of its reach: all members vote again, once the
  * calls before are over. Those that others have begun cannot end without this one. */
-static gdr_status_t renew(gdr_team_t *team)
+static gdr_status_t renew(gdr_team_t *team, const gdr_call_t *call)
 {
     gdr_status_t status = gdr_lost_members(team);
 
@@ -231,8 +294,38 @@ static gdr_status_t renew(gdr_team_t *team)
         return status;
     if (team->running[0] != NULL || team->running[1] != NULL)
         return team->device->generation == 0 ? GDR_ERR_STALE : GDR_INPROGRESS;
-    gdr_renew_own(team);
+    gdr_renew_own(team, call->desc.index);
     return GDR_INPROGRESS;
+}
+
+/* The call at the head of the queue. Nobody has noticed it yet: one that cannot be begun here is a
+ * host call, which the others learn when they ask. */
+static gdr_status_t refuse_first(gdr_team_t *team, gdr_status_t status)
+{
+    gdr_info(team->engine->ports.log, "communicator %llu, rank %d of %d: a call goes otherwise: %s",
+             (unsigned long long)team->id, team->rank, team->size, gdr_status_string(status));
+    gdr_call_finish(queue_pop(team), GDR_ERR_MIXED);
+    return GDR_OK;
+}
+
+static gdr_status_t begin(gdr_team_t *team, gdr_call_t *call, gdr_planned_t *planned)
+{
+    gdr_status_t status;
+
+    queue_pop(team);
+    planned->users++;
+    call->planned = planned;
+    call->number = team->base + 1 + (call->desc.index - team->first);
+    call->state = GDR_CALL_RUNNING;
+    team->running[call->number % GDR_LANE_CALLS] = call;
+    status = run(call);
+    if (status != GDR_OK) {
+        gdr_call_finish(call, GDR_ERR_MIXED);
+        return GDR_OK;
+    }
+    team->last = call->number;
+    __atomic_store_n(&call->path, planned->plan->algorithm->name, __ATOMIC_RELEASE);
+    return GDR_OK;
 }
 
 /* GDR_INPROGRESS: not yet. A call that no algorithm serves is declined by all alike. */
@@ -241,44 +334,46 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
     gdr_planned_t *planned;
     gdr_status_t status;
 
-    if (call->is_spare)
-        return GDR_ERR_NO_MEMORY;
-    if (call->desc.failed != GDR_OK)
-        return call->desc.failed;
     status = gdr_planned_get(team, call->desc.count, (uint32_t)gdr_type_bytes(call->desc.type),
                              true, &planned);
     if (status != GDR_OK)
-        return status;
+        return refuse_first(team, status);
     if (planned->plan == NULL) {
         gdr_call_finish(queue_pop(team), GDR_ERR_DECLINED);
         return GDR_OK;
     }
     gdr_devices_check(team->engine);
     if (team->device->generation == 0 || team->engine->unfit != NULL || team->unreached != GDR_OK)
-        return renew(team);
+        return renew(team, call);
     status = gdr_device_prepare(team->device, call->desc.op, call->desc.type);
-    if (status == GDR_OK)
-        status = gdr_peers_wire(team, planned);
-    if (team->unreached != GDR_OK)
-        return renew(team);
     if (status != GDR_OK)
+        return refuse_first(team, status);
+    status = gdr_peers_wire(team, planned);
+    if (team->unreached != GDR_OK)
+        return renew(team, call);
+    if (status != GDR_OK) {
+        team->wiring = status == GDR_INPROGRESS ? planned : NULL;
         return status;
-    queue_pop(team);
-    planned->users++;
-    call->planned = planned;
-    call->number = team->base + ++team->started;
-    call->state = GDR_CALL_RUNNING;
-    team->running[call->number % GDR_LANE_CALLS] = call;
-    __atomic_store_n(&call->path, planned->plan->algorithm->name, __ATOMIC_RELEASE);
-    return run(call);
+    }
+    return begin(team, call, planned);
+}
+
+/* The member that voted last has passed the calls before its vote as host calls. */
+static void skip_first(gdr_team_t *team)
+{
+    while (team->queue != NULL && team->queue->desc.index < team->first)
+        gdr_call_finish(queue_pop(team), GDR_ERR_MIXED);
 }
 
 static unsigned start_calls(gdr_team_t *team)
 {
     unsigned events = 0;
 
+    team->wiring = NULL;
+    if (team->state == GDR_TEAM_READY && !team->renewing)
+        skip_first(team);
     while (team->state == GDR_TEAM_READY && !team->renewing && team->queue != NULL &&
-           team->running[(team->base + team->started + 1) % GDR_LANE_CALLS] == NULL) {
+           gdr_ways_may_start(team->ways, team->queue->desc.index)) {
         gdr_status_t status = start(team, team->queue);
 
         if (status == GDR_INPROGRESS)
@@ -343,5 +438,6 @@ unsigned gdr_calls_progress(gdr_team_t *team)
         else
             gdr_call_finish(call, call->failure);
     }
+    gdr_ask_progress(team);
     return events;
 }

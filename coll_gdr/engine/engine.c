@@ -15,6 +15,8 @@ void gdr_engine_config_init(gdr_engine_config_t *config)
     config->flags = GDR_FLAGS_AUTO;
     config->stream_waits = GDR_MODE_AUTO;
     config->timeout_ns = 60000000000ull;
+    config->mixed = true;
+    config->ask_ns = 20000;
 }
 
 gdr_status_t gdr_engine_create(const gdr_engine_config_t *config, const gdr_ports_t *ports,
@@ -148,4 +150,6 @@ void gdr_engine_stats(const gdr_engine_t *engine, gdr_engine_stats_t *stats)
     stats->put_bytes = __atomic_load_n(&from->put_bytes, __ATOMIC_RELAXED);
     stats->signals = __atomic_load_n(&from->signals, __ATOMIC_RELAXED);
     stats->declined = __atomic_load_n(&from->declined, __ATOMIC_RELAXED);
+    stats->turned = __atomic_load_n(&from->turned, __ATOMIC_RELAXED);
+    stats->questions = __atomic_load_n(&from->questions, __ATOMIC_RELAXED);
 }

@@ -2,7 +2,8 @@
  * Errors that end a communicator. Its calls are abandoned: their kernels are told to write nothing
  * more, their stream waits are satisfied from outside, and when streams and puts have come to rest
  * the calls end with the error. The other members are told. The lane is never used again: late
- * writes of a peer may still hit it.
+ * writes of a peer may still hit it. A call that turns out to be a host call is abandoned alike,
+ * and the lane lives on: each member lets its puts land before it joins the host algorithm.
  */
 #include "engine/gdr_engine_priv.h"
 #include "engine/gdr_messages.h"
@@ -47,15 +48,17 @@ static void post_flushes(gdr_call_t *call)
     const gdr_planned_t *planned = call->planned;
     uint32_t i;
 
-    free(call->flushes);
-    call->nflushes = 0;
-    call->flushes = calloc((size_t)planned->npeers + 1, sizeof(*call->flushes));
-    for (i = 0; i < planned->npeers && call->flushes != NULL; i++) {
+    call->flushing = true;
+    for (i = 0; i < planned->npeers; i++) {
         const gdr_member_t *member = &team->members[planned->peers[i]];
+        gdr_net_op_t *op = &call->flushes[call->nflushes];
 
-        if (!member->ready || engine->net_ops->peer_status(member->proc->peer) != GDR_OK)
+        if (member->proc == NULL || member->proc->peer == NULL ||
+            engine->net_ops->peer_status(member->proc->peer) != GDR_OK)
             continue;
-        engine->net_ops->flush(member->proc->peer, &call->flushes[call->nflushes++]);
+        memset(op, 0, sizeof(*op));
+        call->nflushes++;
+        engine->net_ops->flush(member->proc->peer, op);
     }
 }
 
@@ -74,7 +77,6 @@ void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again)
         if (call->contexts[i] != NULL)
             context_stop(call->contexts[i], alive);
     }
-    post_flushes(call);
 }
 
 static bool ops_rest(const gdr_net_op_t *ops, uint32_t n)
@@ -117,7 +119,12 @@ bool gdr_abandoned_rests(gdr_call_t *call)
         if (call->contexts[i] != NULL && !context_rests(call->contexts[i]))
             rests = false;
     }
-    if (!rests || !ops_rest(call->flushes, call->nflushes))
+    if (!rests)
+        return false;
+    /* A put may go in several steps: only behind the last one a flush covers it. */
+    if (!call->flushing)
+        post_flushes(call);
+    if (!ops_rest(call->flushes, call->nflushes))
         return false;
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL)
@@ -127,15 +134,20 @@ bool gdr_abandoned_rests(gdr_call_t *call)
     return true;
 }
 
-static void tell_others(gdr_team_t *team, gdr_status_t status)
+void gdr_fail_tell(gdr_team_t *team, int32_t rank)
 {
-    gdr_abort_body_t body = {status, 0};
+    gdr_abort_body_t body = {team->status, 0};
+
+    gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_ABORT, &body, sizeof(body));
+}
+
+static void tell_others(gdr_team_t *team)
+{
     int32_t rank;
 
     for (rank = 0; rank < team->size; rank++) {
         if (rank != team->rank)
-            gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_ABORT, &body,
-                             sizeof(body));
+            gdr_fail_tell(team, rank);
     }
 }
 
@@ -152,6 +164,8 @@ static void team_end(gdr_team_t *team, gdr_status_t status)
             continue;
         if (call->state == GDR_CALL_RUNNING)
             gdr_call_abandon(call, status, false);
+        if (call->failure == GDR_ERR_MIXED) /* it needs the lane no more, and others wait for us */
+            continue;
         call->failure = status;
         call->again = false;
     }
@@ -166,7 +180,7 @@ void gdr_team_fail(gdr_team_t *team, gdr_status_t status)
               "communicator %llu, rank %d of %d: %s: its device calls end with this error",
               (unsigned long long)team->id, team->rank, team->size, gdr_status_string(status));
     team_end(team, status);
-    tell_others(team, status);
+    tell_others(team);
 }
 
 gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes)

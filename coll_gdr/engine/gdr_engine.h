@@ -17,6 +17,7 @@
 #include "engine/gdr_ctl.h"
 #include "engine/gdr_dev.h"
 #include "engine/gdr_net.h"
+#include "engine/gdr_ways.h"
 #include "plan/gdr_plan.h"
 
 #include <stdbool.h>
@@ -43,24 +44,28 @@ typedef enum gdr_flags_mode { GDR_FLAGS_AUTO, GDR_FLAGS_DEVICE, GDR_FLAGS_HOST }
 
 typedef struct gdr_engine_config {
     gdr_plan_params_t plan;
-    uint64_t window_bytes;     /* of one window: lanes and their words */
-    uint64_t ctl_bytes;        /* of the control page */
-    gdr_flags_mode_t flags;    /* auto = device flags for stream-ordered calls, else host flags */
-    gdr_mode_t stream_waits;   /* auto = blocking calls below MPI_THREAD_MULTIPLE */
-    bool thread_multiple;      /* this process's thread level */
-    uint64_t timeout_ns;       /* say once what a call waits for; 0 = never */
+    uint64_t window_bytes;   /* of one window: lanes and their words */
+    uint64_t ctl_bytes;      /* of the control page */
+    gdr_flags_mode_t flags;  /* auto = device flags for stream-ordered calls, else host flags */
+    gdr_mode_t stream_waits; /* auto = blocking calls below MPI_THREAD_MULTIPLE */
+    bool thread_multiple;    /* this process's thread level */
+    uint64_t timeout_ns;     /* say once what a call waits for; 0 = never */
+    bool mixed;              /* ask the members that a call waits for which way they went */
+    uint64_t ask_ns;         /* after so long, then after twice as long, ... */
 } gdr_engine_config_t;
 
 void gdr_engine_config_init(gdr_engine_config_t *config); /* the documented defaults */
 
 /* Counters since gdr_engine_create; plain reads, monotonic. */
 typedef struct gdr_engine_stats {
-    uint64_t calls;        /* completed on the device */
-    uint64_t kernels;      /* launched */
-    uint64_t puts;         /* data puts posted */
-    uint64_t put_bytes;    /* payload bytes of them */
-    uint64_t signals;      /* flag and credit words put */
-    uint64_t declined;     /* calls that ended with GDR_ERR_DECLINED */
+    uint64_t calls;     /* completed on the device */
+    uint64_t kernels;   /* launched */
+    uint64_t puts;      /* data puts posted */
+    uint64_t put_bytes; /* payload bytes of them */
+    uint64_t signals;   /* flag and credit words put */
+    uint64_t declined;  /* calls that ended with GDR_ERR_DECLINED */
+    uint64_t turned;    /* calls that ended with GDR_ERR_MIXED */
+    uint64_t questions; /* sent to members: which way did you go? */
 } gdr_engine_stats_t;
 
 /* Copies config and ports (what ports point to must outlive the engine). */
@@ -75,12 +80,13 @@ void gdr_engine_deliver(gdr_engine_t *engine, int proc, const void *message, siz
 void gdr_engine_stats(const gdr_engine_t *engine, gdr_engine_stats_t *stats);
 
 typedef struct gdr_team_desc {
-    uint64_t id;      /* communicator id, equal on all members, unique among live ones */
-    uint64_t nonce;   /* tells communicators apart that had the same id one after the other; equal
-                       * on all members */
+    uint64_t id;    /* communicator id, equal on all members, unique among live ones */
+    uint64_t nonce; /* tells communicators apart that had the same id one after the other; equal
+                     * on all members */
     int32_t rank, size;
     const int *procs; /* process number of every rank; must outlive the team */
     bool eligible;    /* false: this process will decline (already known, e.g. no CUDA here) */
+    gdr_ways_t *ways; /* of the communicator; must outlive the team */
 } gdr_team_desc_t;
 
 /* Local, no communication: wire-up starts with the first posted call. */
@@ -89,30 +95,31 @@ gdr_status_t gdr_team_create(gdr_engine_t *engine, const gdr_team_desc_t *desc, 
 void gdr_team_destroy(gdr_team_t *team);
 
 typedef struct gdr_call_desc {
-    int device;        /* ordinal of the buffers' device */
-    uint64_t send;     /* device address; equal to recv when in place */
+    int device;    /* ordinal of the buffers' device */
+    uint64_t send; /* device address; equal to recv when in place */
     uint64_t recv;
-    uint64_t count;    /* elements, >= 1 */
+    uint64_t count; /* elements, >= 1 */
     gdr_op_t op;
-    gdr_type_t type;   /* gdr_optype_supported(op, type) */
-    bool apart;        /* recv lies in another context than send: its NULL stream counts, too */
-    uint64_t context;  /* current in the caller, 0: none; its NULL stream counts, too */
-    bool blocking;     /* equal on all members: MPI does not match blocking with nonblocking */
-    gdr_status_t failed; /* not GDR_OK: this member cannot serve it. It fails then, and the team
-                          * with it, on all members, instead of being waited for for ever */
+    gdr_type_t type;  /* gdr_optype_supported(op, type) */
+    bool apart;       /* recv lies in another context than send: its NULL stream counts, too */
+    uint64_t context; /* current in the caller, 0: none; its NULL stream counts, too */
+    bool blocking;    /* equal on all members: MPI does not match blocking with nonblocking */
+    uint64_t index;   /* from gdr_ways_open(), as a device call */
 } gdr_call_desc_t;
 
 /*
- * Posts the next allreduce of the team; calls run in the order of posting. *call stays the
- * caller's until gdr_call_release. Returns an error only if nothing was or will be posted by any
- * rank on its behalf (bad argument); everything later comes from gdr_call_status.
+ * Posts an allreduce of the team; calls run in the order of their index, in which they are posted.
+ * *call stays the caller's until gdr_call_release. After an error nothing was posted: the caller
+ * turns the call into a host call (gdr_ways_turn); everything later comes from gdr_call_status.
  */
 gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call);
 
 /*
  * GDR_INPROGRESS, GDR_OK (the receive buffer holds the result, visible to every stream), or:
- * GDR_ERR_DECLINED: all members agreed not to use the device path for this call; the receive
- * buffer is untouched and the caller serves the call otherwise. Any other error: the call failed.
+ * GDR_ERR_DECLINED: all members agreed not to use the device path for this call, or for any;
+ * GDR_ERR_MIXED: a member serves this call in host memory, or this one must. After both the send
+ * and the receive buffer are as they were, nothing of the call is under way in this process, and
+ * the caller serves the call otherwise, then calls gdr_ways_close. Any other error: it failed.
  */
 gdr_status_t gdr_call_status(const gdr_call_t *call);
 /* "twoshot", ... once decided; "" before. Static. */

@@ -60,7 +60,10 @@ typedef enum gdr_message_type {
     GDR_MESSAGE_LANE,
     GDR_MESSAGE_ABORT,
     GDR_MESSAGE_RENEW,
-    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_RENEW,
+    GDR_MESSAGE_ASK,    /* never for an engine: see gdr_ways.h */
+    GDR_MESSAGE_HOST,   /* the answer */
+    GDR_MESSAGE_WANTED, /* rank 0 misses a vote */
+    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_WANTED,
     GDR_MESSAGE_PROC,
     GDR_MESSAGE_WINDOW,
     GDR_MESSAGE_LAST = GDR_MESSAGE_WINDOW
@@ -97,6 +100,10 @@ gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, uint32_t epoch, co
                               size_t bytes);
 gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
                                  const void *payload, size_t bytes);
+/* Rank 0 has not got our vote of that epoch. */
+gdr_status_t gdr_vote_on_wanted(gdr_team_t *team, int32_t rank, uint32_t epoch, size_t bytes);
+/* A member's process serves no call of the communicator on a device. */
+void gdr_vote_without(gdr_team_t *team, int32_t rank);
 uint64_t gdr_vote_hash(const gdr_engine_config_t *config);
 
 /* team.c */
@@ -109,10 +116,11 @@ void gdr_team_free(gdr_team_t *team);
 
 /* renew.c */
 
-/* Our device's context is gone (no call runs): a new epoch begins with our next vote. */
-void gdr_renew_own(gdr_team_t *team);
-/* A member's device was reset after `done` calls: calls behind them will run again. */
-gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t done);
+/* Our device's context is gone (no call runs): a new epoch begins with our next vote, for the call
+ * with index `from`. */
+void gdr_renew_own(gdr_team_t *team, uint64_t from);
+/* A member's device was reset before it had started call `from`: from there on all run again. */
+gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from);
 gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
                                   const void *payload, size_t bytes);
 /* Ends the old epoch once no call of it runs. */
@@ -129,6 +137,8 @@ void gdr_call_finish(gdr_call_t *call, gdr_status_t status);
 void gdr_call_requeue(gdr_call_t *call);
 /* Ends all queued calls of the team. */
 void gdr_calls_refuse(gdr_team_t *team, gdr_status_t status);
+/* The call with that index is a host call on some member, hence on all. */
+void gdr_calls_turn(gdr_team_t *team, uint64_t index);
 void gdr_call_free(gdr_call_t *call);
 
 /* contexts.c */
@@ -172,6 +182,8 @@ gdr_status_t gdr_ordered_advance(gdr_context_t *context);
 
 /* The team is dead: abandons its calls, tells the others. First cause wins. */
 void gdr_team_fail(gdr_team_t *team, gdr_status_t status);
+/* Tells a member of a dead team that it is dead. */
+void gdr_fail_tell(gdr_team_t *team, int32_t rank);
 gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
 /* Stops the call's work; `again`: it will be queued once more. */
 void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again);
@@ -193,6 +205,14 @@ void gdr_lost_end_calls(gdr_engine_t *engine);
 bool gdr_lost_holds(const gdr_engine_t *engine);
 /* GDR_OK, or the error of the connection to a member. */
 gdr_status_t gdr_lost_members(const gdr_team_t *team);
+
+/* ask.c */
+
+/* Asks those members that the team's undecided calls wait for, when it is time. */
+void gdr_ask_progress(gdr_team_t *team);
+/* "Host" is the answer now to questions that were asked before. */
+void gdr_ask_answer_due(gdr_team_t *team);
+gdr_status_t gdr_ask_on_host(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
 
 /* explain.c */
 

@@ -126,10 +126,11 @@ typedef struct gdr_member {
     gdr_net_rmem_t *window, *page;
     uint64_t offset, ctl_offset; /* of its lane */
     uint32_t window_id;
-    uint8_t modes; /* GDR_MODE_BIT_*: where it wants its flags */
-    bool pushed;   /* our lane was announced to it */
-    bool known;    /* its lane was announced to us */
-    bool ready;    /* connected, keys imported */
+    uint32_t asked; /* the last round of questions that it was in */
+    uint8_t modes;  /* GDR_MODE_BIT_*: where it wants its flags */
+    bool pushed;    /* our lane was announced to it */
+    bool known;     /* its lane was announced to us */
+    bool ready;     /* connected, keys imported */
 } gdr_member_t;
 
 /* Flags in the window, for calls of this kind; else in the control page. */
@@ -176,23 +177,29 @@ struct gdr_team {
     gdr_device_t *device;
     gdr_lane_t *lane;
     gdr_lane_t *old_lane; /* of a dead device; its control words may be written until all voted */
-    uint64_t base;        /* call numbers of this epoch start at base + 1 */
-    uint64_t started;     /* calls that got a number of this epoch */
-    uint64_t done;        /* calls before this epoch */
-    uint64_t renew_done;  /* while renewing: calls before the new epoch */
-    uint64_t taken;       /* calls posted, ever */
+    gdr_ways_t *ways;
+    uint64_t base;  /* the lane's call number is base + 1 for the call with index `first`, */
+    uint64_t first; /* the first one that is served in the lanes of this epoch */
+    uint64_t last;  /* greatest number that this process has started */
+    uint64_t from;  /* the epoch began with this call of the member that had to renew */
+    uint64_t begun; /* when the team is destroyed: calls of the communicator */
 
     gdr_member_t *members; /* [size] */
     gdr_planned_t plans[GDR_PLAN_CACHE];
     uint64_t plan_clock;
 
-    gdr_call_t *spare; /* queue lock: for the post that finds no memory; it kills the team */
     gdr_call_t *queue, **queue_end;      /* posted, not started */
     gdr_call_t *running[GDR_LANE_CALLS]; /* by number % GDR_LANE_CALLS */
 
+    /* Questions, see ask.c. */
+    const gdr_planned_t *wiring; /* the first queued call waits for lanes of its peers */
+    uint32_t ask_round;
+    uint32_t eager; /* so many calls yet ask at once: one before them was mixed */
+
+    void *vote; /* ours, to be sent again if rank 0 has lost it */
     /* Rank 0: the vote. */
     uint8_t *voted; /* [size] */
-    uint64_t max_call, config_hash;
+    uint64_t max_call, max_index, config_hash;
     int32_t votes;
     int32_t compute_capability;
     bool verdict_given, words_all;
@@ -259,7 +266,6 @@ struct gdr_call {
     gdr_engine_t *engine;
     gdr_team_t *team;
     gdr_call_desc_t desc;
-    uint64_t order; /* in the team */
 
     uint64_t number; /* lane call number */
     gdr_planned_t *planned;
@@ -269,14 +275,15 @@ struct gdr_call {
     gdr_context_t **contexts; /* [depth] */
 
     gdr_status_t failure;
-    uint32_t nflushes;
+    uint32_t nflushes, flush_capacity;
     gdr_net_op_t *flushes; /* abandoned: one per peer */
+    bool flushing;         /* abandoned, and streams and puts rest */
     bool again;            /* abandoned for a new epoch, not for good */
-    bool is_spare;
     bool device_flags, ahead;
 
     bool warned;
     uint64_t events, events_seen, since; /* for the timeout */
+    uint64_t ask_at, ask_step, ask_events;
 };
 
 struct gdr_engine {

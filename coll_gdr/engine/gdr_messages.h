@@ -30,7 +30,8 @@ typedef struct gdr_vote_body {
     uint32_t reserved;
     uint64_t config_hash;
     uint64_t last_call;
-    uint64_t done;                 /* calls before this epoch */
+    uint64_t from;                 /* of a new epoch, see gdr_team_t */
+    uint64_t index;                /* of the voter's first device call that is not over */
     char reason[GDR_REASON_BYTES]; /* terminated */
 } gdr_vote_body_t;
 
@@ -40,13 +41,17 @@ typedef struct gdr_verdict_body {
     uint32_t stream_words;
     uint32_t reserved;
     uint64_t base;
-    uint64_t done; /* calls before this epoch */
+    uint64_t first; /* index of the first call in the lanes */
     char reason[GDR_REASON_BYTES];
 } gdr_verdict_body_t;
 
 typedef struct gdr_renew_body {
-    uint64_t done; /* calls before the new epoch */
+    uint64_t from; /* index of the first call of the new epoch */
 } gdr_renew_body_t;
+
+typedef struct gdr_ask_body {
+    uint64_t index; /* of the call in question */
+} gdr_ask_body_t;
 
 typedef struct gdr_lane_body {
     uint32_t window;

@@ -31,7 +31,8 @@ gdr_status_t gdr_message_send(gdr_engine_t *engine, const gdr_team_t *team, int 
 
         message.head.offset = (uint32_t)offset;
         message.head.bytes = (uint16_t)piece;
-        memcpy(message.data, (const uint8_t *)payload + offset, piece);
+        if (piece > 0)
+            memcpy(message.data, (const uint8_t *)payload + offset, piece);
         status = engine->ports.ctl.send(engine->ports.ctl.ctx, proc, &message,
                                         sizeof(message.head) + piece);
         if (status != GDR_OK) {
@@ -111,6 +112,12 @@ static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *hea
         return gdr_peers_on_lane(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_RENEW:
         return gdr_renew_on_message(team, head->rank, head->epoch, body, head->bytes);
+    case GDR_MESSAGE_HOST:
+        return gdr_ask_on_host(team, head->rank, body, head->bytes);
+    case GDR_MESSAGE_WANTED:
+        return gdr_vote_on_wanted(team, head->rank, head->epoch, head->bytes);
+    case GDR_MESSAGE_ASK:
+        return GDR_ERR_INVALID;
     default:
         return gdr_fail_on_abort(team, head->rank, body, head->bytes);
     }

@@ -3,7 +3,9 @@
  * know: they may have started calls that this member will never see in its old lane. None of these
  * can have reached a result that depends on all ranks, so their inputs are intact and they run
  * again. The member votes once more, rank 0 tells all, everybody ends the old epoch as far as that
- * member had come, waits for its own puts to land, and votes. Lanes whose device lives are kept.
+ * member had come, waits for its own puts to land, and votes at its next device call, as for the
+ * first epoch. Lanes whose device lives are kept. If two members begin the epoch at once, with
+ * different calls, either will do: what one of them has passed as a host call is one on all.
  */
 #include "base/gdr_math.h"
 #include "engine/gdr_engine_priv.h"
@@ -11,9 +13,9 @@
 
 #include <string.h>
 
-static void tell_members(gdr_team_t *team, uint64_t done)
+static void tell_members(gdr_team_t *team, uint64_t from)
 {
-    gdr_renew_body_t body = {done};
+    gdr_renew_body_t body = {from};
     int32_t rank;
 
     for (rank = 1; rank < team->size; rank++) {
@@ -37,46 +39,45 @@ static void forget_members(gdr_team_t *team)
     }
     for (i = 0; i < GDR_PLAN_CACHE; i++)
         team->plans[i].wired = false;
-    if (team->voted != NULL)
+    if (team->rank == 0)
         memset(team->voted, 0, (size_t)team->size);
     team->votes = 0;
+    team->max_index = 0;
     team->verdict_given = false;
 }
 
-static void begin(gdr_team_t *team, uint32_t epoch, uint64_t done)
+static void begin(gdr_team_t *team, uint32_t epoch, uint64_t from)
 {
-    gdr_debug(team->engine->ports.log, "communicator %llu: epoch %u begins after %llu calls",
-              (unsigned long long)team->id, epoch, (unsigned long long)done);
+    gdr_debug(team->engine->ports.log, "communicator %llu: epoch %u begins with call %llu",
+              (unsigned long long)team->id, epoch, (unsigned long long)from);
     team->epoch = epoch;
     team->renewing = true;
-    team->renew_done = done;
+    team->from = from;
     forget_members(team);
     if (team->rank == 0)
-        tell_members(team, done);
+        tell_members(team, from);
 }
 
-void gdr_renew_own(gdr_team_t *team)
+void gdr_renew_own(gdr_team_t *team, uint64_t from)
 {
-    begin(team, team->epoch + 1, team->done + team->started);
+    begin(team, team->epoch + 1, from);
     if (team->state != GDR_TEAM_DEAD)
         gdr_renew_progress(team);
 }
 
-gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t done)
+gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from)
 {
     unsigned i;
 
     /* The verdict of the epoch before may still be under way to us. */
     if ((team->state != GDR_TEAM_READY && team->state != GDR_TEAM_VOTED) || team->renewing ||
-        epoch != team->epoch + 1 || done < team->done || done > team->done + team->started)
+        epoch != team->epoch + 1)
         return GDR_ERR_INVALID;
-    begin(team, epoch, done);
+    begin(team, epoch, from);
     for (i = 0; i < GDR_LANE_CALLS; i++) {
         gdr_call_t *call = team->running[i];
 
-        /* The n-th call of the epoch has number base + n. */
-        if (call != NULL && call->state == GDR_CALL_RUNNING &&
-            call->number - team->base > done - team->done)
+        if (call != NULL && call->state == GDR_CALL_RUNNING && call->desc.index >= from)
             gdr_call_abandon(call, GDR_ERR_STALE, true);
     }
     return GDR_OK;
@@ -92,7 +93,7 @@ gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
     if (epoch <= team->epoch || team->state == GDR_TEAM_DEAD)
         return GDR_OK;
     memcpy(&body, payload, sizeof(body));
-    return gdr_renew_for(team, epoch, body.done);
+    return gdr_renew_for(team, epoch, body.from);
 }
 
 /* The lane's words hold numbers up to the last call that anybody started in it. */
@@ -101,10 +102,9 @@ static void lane_end(gdr_team_t *team)
     gdr_engine_t *engine = team->engine;
     gdr_lane_t *lane = team->lane;
     gdr_ctl_lane_t *ctl = &engine->ctl_lanes[lane->ctl_index];
-    uint64_t last = team->base + team->started;
 
-    lane->last_call = gdr_max_u64(lane->last_call, last);
-    ctl->last_call = gdr_max_u64(ctl->last_call, last);
+    lane->last_call = gdr_max_u64(lane->last_call, team->last);
+    ctl->last_call = gdr_max_u64(ctl->last_call, team->last);
     if (gdr_device_alive(team->device))
         return;
     team->old_lane = lane;
@@ -123,7 +123,5 @@ void gdr_renew_progress(gdr_team_t *team)
     if (team->state != GDR_TEAM_READY && team->state != GDR_TEAM_VOTED) /* refused, dead */
         return;
     lane_end(team);
-    team->done = team->renew_done;
-    team->started = 0;
     team->state = GDR_TEAM_NEW;
 }

@@ -1,5 +1,6 @@
 #include "engine/gdr_engine_priv.h"
 #include "engine/gdr_lock.h"
+#include "engine/gdr_messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,11 @@ static gdr_status_t team_fill(gdr_team_t *team, const gdr_team_desc_t *desc)
 {
     team->members = calloc((size_t)desc->size, sizeof(*team->members));
     team->procs = malloc((size_t)desc->size * sizeof(*team->procs));
-    team->spare = calloc(1, sizeof(*team->spare));
-    if (team->members == NULL || team->procs == NULL || team->spare == NULL)
+    team->voted = calloc(desc->rank == 0 ? (size_t)desc->size : 1, 1);
+    team->vote = malloc(sizeof(gdr_vote_body_t));
+    if (team->members == NULL || team->procs == NULL || team->voted == NULL || team->vote == NULL)
         return GDR_ERR_NO_MEMORY;
-    team->spare->is_spare = true;
+    team->ways = desc->ways;
     memcpy(team->procs, desc->procs, (size_t)desc->size * sizeof(*team->procs));
     team->id = desc->id;
     team->nonce = desc->nonce;
@@ -76,6 +78,7 @@ void gdr_team_destroy(gdr_team_t *team)
 {
     gdr_engine_t *engine = team->engine;
 
+    team->begun = gdr_ways_begun(team->ways);
     gdr_lock(&engine->queue_lock);
     team->next_dying = engine->dying_teams;
     engine->dying_teams = team;
@@ -90,8 +93,7 @@ void gdr_team_free(gdr_team_t *team)
 
     for (i = 0; i < GDR_PLAN_CACHE; i++)
         gdr_planned_clear(&team->plans[i]);
-    if (team->spare != NULL)
-        gdr_call_free(team->spare);
+    free(team->vote);
     free(team->members);
     free(team->procs);
     free(team->voted);
@@ -108,9 +110,23 @@ static void unlink_from(gdr_team_t **link, gdr_team_t *team)
 
 /*
  * All calls of the team are over, so every flag that they expected has come, and every credit:
- * each was needed by a later write of the same call. A lane that was announced but whose team died
- * or never heard the verdict may still be written to.
+ * each was needed by a later write of the same call. Others may have put into the lane in calls
+ * that were host calls here. A lane that was announced but whose team died may still be written
+ * to; before the first verdict nobody knows of it.
  */
+static void lane_retire(gdr_engine_t *engine, gdr_team_t *team)
+{
+    bool ready = team->state == GDR_TEAM_READY && !team->renewing;
+    bool unknown = team->state == GDR_TEAM_VOTED && team->epoch == 0;
+    uint64_t last = 0;
+
+    if (team->lane == NULL)
+        return;
+    if (ready && team->begun > team->first)
+        last = team->base + (team->begun - team->first);
+    gdr_lane_release(engine, team->lane, last, ready || unknown);
+}
+
 static void team_retire(gdr_engine_t *engine, gdr_team_t *team)
 {
     gdr_team_t **link = &engine->active;
@@ -120,9 +136,7 @@ static void team_retire(gdr_engine_t *engine, gdr_team_t *team)
     if (*link != NULL)
         *link = team->next_active;
     unlink_from(bucket_of(engine, team->id), team);
-    if (team->lane != NULL)
-        gdr_lane_release(engine, team->lane, team->base + team->started,
-                         team->state == GDR_TEAM_READY && !team->renewing);
+    lane_retire(engine, team);
     engine->gone[engine->ngone % GDR_GONE_TEAMS].id = team->id;
     engine->gone[engine->ngone % GDR_GONE_TEAMS].nonce = team->nonce;
     if (++engine->ngone == 2 * GDR_GONE_TEAMS)

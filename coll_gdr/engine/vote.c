@@ -1,7 +1,10 @@
 /*
  * A communicator's one decision: whether all members can take the device path. Every member votes
- * to rank 0 at its first call; rank 0's verdict goes down a binomial tree. One "cannot" is enough,
- * and is told at once: a member that serves the call otherwise may never vote.
+ * to rank 0 at its first device call, whichever that is: the votes stand while calls are mixed and
+ * go otherwise, until all members have voted. Then all calls before the last voter's are host
+ * calls, and the verdict names the first one in the lanes; it goes down a binomial tree. One
+ * "cannot" is enough, and is told at once, and to whoever votes later. A process without an engine,
+ * because it has made no device call yet, loses votes: rank 0 asks for those that it misses.
  */
 #include "base/gdr_math.h"
 #include "engine/gdr_engine_priv.h"
@@ -35,6 +38,13 @@ uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
     return hash;
 }
 
+static void send_verdict(gdr_team_t *team, int64_t rank, const gdr_verdict_body_t *verdict)
+{
+    if (gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_VERDICT, verdict,
+                         sizeof(*verdict)) != GDR_OK)
+        gdr_team_fail(team, GDR_ERR_NET);
+}
+
 static void send_down(gdr_team_t *team, const gdr_verdict_body_t *verdict)
 {
     int64_t step = 1;
@@ -43,10 +53,8 @@ static void send_down(gdr_team_t *team, const gdr_verdict_body_t *verdict)
     while (step < team->size && (team->rank & step) == 0) {
         int64_t child = team->rank + step;
 
-        if (child < team->size &&
-            gdr_message_send(team->engine, team, team->procs[child], GDR_MESSAGE_VERDICT, verdict,
-                             sizeof(*verdict)) != GDR_OK)
-            gdr_team_fail(team, GDR_ERR_NET);
+        if (child < team->size)
+            send_verdict(team, child, verdict);
         step <<= 1;
     }
 }
@@ -76,25 +84,42 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         gdr_lane_release(team->engine, team->old_lane, 0, true);
     team->old_lane = NULL;
     team->base = verdict->base;
+    team->first = verdict->first;
     team->device_flags = verdict->stream_words != 0;
     team->state = GDR_TEAM_READY;
     gdr_debug(team->engine->ports.log, "communicator %llu of %d ranks is ready, calls from %llu",
               (unsigned long long)team->id, team->size, (unsigned long long)team->base + 1);
 }
 
+static void tell_no(gdr_team_t *team, int32_t rank, int32_t decliner, const char *reason)
+{
+    gdr_verdict_body_t verdict;
+
+    memset(&verdict, 0, sizeof(verdict));
+    verdict.decliner = decliner;
+    snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
+    send_verdict(team, rank, &verdict);
+}
+
 static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *reason)
 {
     gdr_verdict_body_t verdict;
+    int32_t rank;
 
     memset(&verdict, 0, sizeof(verdict));
     verdict.go = go;
     verdict.decliner = decliner;
     verdict.stream_words = team->words_all;
     verdict.base = team->max_call;
-    verdict.done = team->renewing ? team->renew_done : team->done;
+    verdict.first = team->max_index;
     snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
     team->verdict_given = true;
-    send_down(team, &verdict);
+    if (go)
+        send_down(team, &verdict);
+    for (rank = 1; rank < team->size && !go; rank++) {
+        if (team->voted[rank])
+            send_verdict(team, rank, &verdict);
+    }
     if (team->state != GDR_TEAM_DEAD)
         obey(team, &verdict);
 }
@@ -113,19 +138,9 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
 {
     const char *why;
 
-    if (team->voted == NULL)
-        team->voted = calloc((size_t)team->size, 1);
-    if (team->voted == NULL) {
-        conclude(team, false, team->rank, "out of memory");
+    if (team->voted[rank]) /* asked for, but not lost */
         return GDR_OK;
-    }
-    if (team->voted[rank])
-        return GDR_ERR_INVALID;
     team->voted[rank] = 1;
-    if (vote->done != (team->renewing ? team->renew_done : team->done)) {
-        conclude(team, false, rank, "its calls do not match those of the other ranks");
-        return GDR_OK;
-    }
     if (team->votes++ == 0) {
         team->config_hash = vote->config_hash;
         team->compute_capability = vote->compute_capability;
@@ -133,6 +148,7 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
     }
     team->words_all = team->words_all && vote->stream_words != 0;
     team->max_call = gdr_max_u64(team->max_call, vote->last_call);
+    team->max_index = gdr_max_u64(team->max_index, vote->index);
     why = vote->can ? differs(team, vote) : vote->reason;
     if (why != NULL)
         conclude(team, false, rank, why);
@@ -148,24 +164,47 @@ gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, uint32_t epoch, co
 
     if (bytes != sizeof(vote) || team->rank != 0)
         return GDR_ERR_INVALID;
-    if (team->state == GDR_TEAM_DEAD || epoch < team->epoch)
-        return GDR_OK;
     memcpy(&vote, payload, sizeof(vote));
     if (memchr(vote.reason, 0, sizeof(vote.reason)) == NULL)
         return GDR_ERR_INVALID;
-    if (epoch > team->epoch && gdr_renew_for(team, epoch, vote.done) != GDR_OK)
+    if (team->state == GDR_TEAM_DEAD)
+        gdr_fail_tell(team, rank);
+    else if (team->state == GDR_TEAM_DECLINED)
+        tell_no(team, rank, 0, "declined before");
+    if (team->state == GDR_TEAM_DEAD || team->state == GDR_TEAM_DECLINED || epoch < team->epoch)
+        return GDR_OK;
+    if (epoch > team->epoch && gdr_renew_for(team, epoch, vote.from) != GDR_OK)
         return GDR_ERR_INVALID;
     return team->verdict_given ? GDR_OK : count_vote(team, rank, &vote);
 }
 
-/* A refusal needs no vote of ours, and may overtake the news of the epoch that it is about. */
-static bool verdict_is_due(gdr_team_t *team, uint32_t epoch, const gdr_verdict_body_t *verdict)
+gdr_status_t gdr_vote_on_wanted(gdr_team_t *team, int32_t rank, uint32_t epoch, size_t bytes)
 {
-    if (verdict->go)
-        return team->state == GDR_TEAM_VOTED && epoch == team->epoch;
-    if (epoch > team->epoch)
-        return gdr_renew_for(team, epoch, verdict->done) == GDR_OK;
-    return team->state == GDR_TEAM_NEW || team->state == GDR_TEAM_VOTED || team->renewing;
+    gdr_vote_body_t vote = {.can = 0, .reason = "declined before"};
+    const void *body = team->state == GDR_TEAM_DECLINED ? &vote : team->vote;
+
+    if (rank != 0 || team->rank == 0 || bytes != 0)
+        return GDR_ERR_INVALID;
+    if (team->state == GDR_TEAM_DEAD)
+        gdr_fail_tell(team, rank);
+    if ((team->state != GDR_TEAM_VOTED || epoch != team->epoch) && team->state != GDR_TEAM_DECLINED)
+        return GDR_OK;
+    if (gdr_message_send(team->engine, team, team->procs[0], GDR_MESSAGE_VOTE, body,
+                         sizeof(vote)) != GDR_OK)
+        gdr_team_fail(team, GDR_ERR_NET);
+    return GDR_OK;
+}
+
+void gdr_vote_without(gdr_team_t *team, int32_t rank)
+{
+    static const char why[] = "its process does not use coll/gdr for this communicator";
+
+    if (team->state != GDR_TEAM_VOTED)
+        return;
+    if (team->rank != 0)
+        decline(team, rank, why);
+    else if (!team->verdict_given)
+        conclude(team, false, rank, why);
 }
 
 gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
@@ -173,16 +212,19 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
 {
     gdr_verdict_body_t verdict;
 
-    if (bytes != sizeof(verdict) || team->rank == 0 || rank != (team->rank & (team->rank - 1)))
+    if (bytes != sizeof(verdict) || team->rank == 0)
         return GDR_ERR_INVALID;
     memcpy(&verdict, payload, sizeof(verdict));
-    if (memchr(verdict.reason, 0, sizeof(verdict.reason)) == NULL)
+    if (memchr(verdict.reason, 0, sizeof(verdict.reason)) == NULL ||
+        rank != (verdict.go ? team->rank & (team->rank - 1) : 0))
         return GDR_ERR_INVALID;
-    if (team->state == GDR_TEAM_DEAD || epoch < team->epoch)
+    if (team->state == GDR_TEAM_DEAD || epoch < team->epoch ||
+        (team->state == GDR_TEAM_DECLINED && !verdict.go))
         return GDR_OK;
-    if (!verdict_is_due(team, epoch, &verdict))
+    if (team->state != GDR_TEAM_VOTED || epoch != team->epoch)
         return GDR_ERR_INVALID;
-    send_down(team, &verdict);
+    if (verdict.go)
+        send_down(team, &verdict);
     if (team->state != GDR_TEAM_DEAD)
         obey(team, &verdict);
     return GDR_OK;
@@ -232,7 +274,8 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     memset(&vote, 0, sizeof(vote));
     vote.can = why == NULL;
     vote.config_hash = engine->config_hash;
-    vote.done = team->done;
+    vote.from = team->from;
+    vote.index = first->index;
     if (why == NULL) {
         vote.compute_capability = team->device->caps.compute_capability;
         vote.stream_words = team->device->caps.stream_words;
@@ -240,6 +283,7 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     } else {
         snprintf(vote.reason, sizeof(vote.reason), "%s (%s)", why, gdr_status_string(status));
     }
+    memcpy(team->vote, &vote, sizeof(vote));
     team->state = GDR_TEAM_VOTED;
     if (team->rank == 0) {
         if (!team->verdict_given)

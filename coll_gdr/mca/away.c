@@ -232,7 +232,7 @@ static gdr_status_t begin(helper_t *helper, gdr_away_t *away, gdr_call_desc_t *d
     return status;
 }
 
-void gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc)
+gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc)
 {
     helper_t *helper;
     gdr_status_t status;
@@ -241,7 +241,7 @@ void gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t 
     away->bytes = desc->count * gdr_type_bytes(desc->type);
     if (at_home(module, desc->recv, away->bytes) &&
         (desc->send == desc->recv || at_home(module, desc->send, away->bytes)))
-        return;
+        return GDR_OK;
     away->user_recv = desc->recv;
     away->caller = desc->context;
     pthread_mutex_lock(&helpers.lock);
@@ -252,7 +252,7 @@ void gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t 
     }
     pthread_mutex_unlock(&helpers.lock);
     desc->device = module->device;
-    desc->failed = status;
+    return status;
 }
 
 /* A call that failed may still have work in its streams: no other call gets these copies. */
@@ -284,7 +284,7 @@ gdr_status_t gdr_away_end(gdr_away_t *away, gdr_status_t status)
     pthread_mutex_lock(&helpers.lock);
     if (status == GDR_OK && away->recv != NULL)
         back = bring_home(away->helper, away);
-    if (status != GDR_OK && status != GDR_ERR_DECLINED)
+    if (status != GDR_OK && status != GDR_ERR_DECLINED && status != GDR_ERR_MIXED)
         spoil(away);
     drop(away->helper, away);
     pthread_mutex_unlock(&helpers.lock);

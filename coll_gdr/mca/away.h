@@ -17,10 +17,10 @@ typedef struct gdr_away {
 } gdr_away_t;
 
 /*
- * Makes desc's buffers usable on the lane's device, maybe by other addresses. What cannot be done,
- * logged, goes into desc->failed: the call must be posted all the same, for the others wait for it.
+ * Makes desc's buffers usable on the lane's device, maybe by other addresses. After an error,
+ * logged, nothing is held, and the call cannot be a device call here.
  */
-void gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc);
+gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call_desc_t *desc);
 /*
  * Copies the result to where it belongs if `status` is GDR_OK; the status of both. Fit for the
  * progress callback: the memory is kept for later calls and freed at entry of one (or at shutdown).

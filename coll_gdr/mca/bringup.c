@@ -1,5 +1,6 @@
 /* What the first device call of the process and of a communicator brings into being. */
 #include "mca/away.h"
+#include "mca/ctl.h"
 #include "mca/gdr_mca.h"
 #include "mca/host_block.h"
 
@@ -44,11 +45,6 @@ static gdr_engine_t *make_engine(void)
     if (gdr_engine_create(&gdr_mca.params.engine, &ports, &engine) != GDR_OK)
         return NULL;
     atomic_store(&gdr_mca.engine, engine);
-    if (gdr_ctl_pml_start() != GDR_OK) {
-        atomic_store(&gdr_mca.engine, NULL);
-        gdr_engine_destroy(engine);
-        return NULL;
-    }
     gdr_progress_start();
     return engine;
 }
@@ -75,6 +71,7 @@ void gdr_mca_shutdown(void)
     gdr_host_block_shutdown();
     gdr_away_shutdown();
     gdr_nonce_shutdown();
+    gdr_asked_shutdown();
     atomic_store(&gdr_mca.engine, NULL);
     /* A call that the application never waited for keeps its communicator, and that its team. */
     if (engine != NULL && atomic_load(&gdr_mca.teams) == 0)
@@ -92,6 +89,11 @@ static int *world_ranks(struct ompi_communicator_t *comm, const char **reason)
         return NULL;
     if (!gdr_ompi_of_world(comm)) {
         *reason = "the communicator was made from a Session";
+        free(procs);
+        return NULL;
+    }
+    if (!gdr_ctl_pml_is_open()) {
+        *reason = "MPI_COMM_WORLD, which carries the control messages, does not use coll/gdr";
         free(procs);
         return NULL;
     }
@@ -114,11 +116,12 @@ static int *world_ranks(struct ompi_communicator_t *comm, const char **reason)
 static void find_reach(gdr_mca_module_t *module)
 {
     struct ompi_communicator_t *comm = module->comm;
-    gdr_team_desc_t desc = {.id = gdr_ompi_comm_id(comm),
-                            .nonce = module->nonce,
-                            .rank = ompi_comm_rank(comm),
+    gdr_team_desc_t desc = {.id = module->asked.id,
+                            .nonce = module->asked.nonce,
+                            .rank = module->asked.rank,
                             .size = ompi_comm_size(comm),
-                            .eligible = true};
+                            .eligible = true,
+                            .ways = &module->asked.ways};
     gdr_engine_t *engine;
 
     if (module->procs == NULL)
@@ -132,6 +135,7 @@ static void find_reach(gdr_mca_module_t *module)
     desc.procs = module->procs;
     if (engine != NULL && gdr_team_create(engine, &desc, &module->team) == GDR_OK) {
         atomic_fetch_add(&gdr_mca.teams, 1);
+        atomic_store(&module->has_team, true);
         module->reach = GDR_REACH_TEAM;
     }
 }
@@ -204,20 +208,24 @@ void gdr_mca_served(gdr_mca_module_t *module, const gdr_call_t *call, const gdr_
                  module->comm->c_name, ompi_comm_size(module->comm), (unsigned long long)bit, path);
 }
 
-gdr_status_t gdr_mca_post_to(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call)
+gdr_status_t gdr_mca_post(gdr_team_t *team, gdr_ways_t *ways, gdr_call_desc_t *desc,
+                          gdr_call_t **call)
 {
-    gdr_status_t status;
-
+    if (!gdr_ways_open(ways, true, &desc->index))
+        return GDR_ERR_NO_MEMORY;
     atomic_fetch_add(&gdr_mca.device_calls, 1); /* first: posting may already open stream waits */
-    status = gdr_call_post(team, desc, call);
-    if (status != GDR_OK)
-        atomic_fetch_sub(&gdr_mca.device_calls, 1);
-    return status;
+    if (gdr_call_post(team, desc, call) == GDR_OK)
+        return GDR_OK;
+    atomic_fetch_sub(&gdr_mca.device_calls, 1);
+    gdr_ways_turn(ways, desc->index);
+    return GDR_ERR_MIXED;
 }
 
-gdr_status_t gdr_mca_post(gdr_mca_module_t *module, const gdr_call_desc_t *desc, gdr_call_t **call)
+void gdr_mca_host_waits(gdr_mca_module_t *module, uint64_t index)
 {
-    return gdr_mca_post_to(module->team, desc, call);
+    gdr_asked_answer_due(&module->asked);
+    while (!gdr_ways_may_pass(&module->asked.ways, index))
+        opal_progress();
 }
 
 void gdr_mca_release(gdr_call_t *call)

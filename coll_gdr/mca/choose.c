@@ -42,15 +42,15 @@ static gdr_mca_way_t device_call(gdr_mca_module_t *module, const gdr_mca_args_t 
         break;
     case GDR_REACH_STAGE:
         return GDR_WAY_STAGE;
-    case GDR_REACH_UNKNOWN:
-        return GDR_WAY_FAIL;
+    case GDR_REACH_UNKNOWN: /* nobody else knows: for them it is a mixed call */
+        atomic_fetch_add(&gdr_mca.counters.mixed_calls, 1);
+        return GDR_WAY_STAGE;
     }
     desc->recv = (uint64_t)(uintptr_t)args->recv;
     desc->send = args->send == MPI_IN_PLACE ? desc->recv : (uint64_t)(uintptr_t)args->send;
     desc->count = (uint64_t)args->count;
     desc->blocking = blocking;
     desc->context = gdr_device_current();
-    desc->failed = GDR_OK;
     return GDR_WAY_DEVICE;
 }
 

@@ -1,9 +1,13 @@
 /*
- * The control plane: small messages over Open MPI's own point-to-point layer, on
- * MPI_COMM_WORLD, which is never freed before MPI_Finalize, with a tag that no wildcard of a user
- * sees. One receive from anybody stands from the first device call to MPI_Finalize.
+ * Messages go on MPI_COMM_WORLD, which is never freed before MPI_Finalize, with a tag that no
+ * wildcard of a user sees. One receive from anybody stands from MPI_Init to MPI_Finalize: also
+ * where no device is used, for others may ask which way a call went.
  */
+#include "mca/asked.h"
+#include "mca/ctl.h"
 #include "mca/gdr_mca.h"
+
+#include "ompi/attribute/attribute.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +30,9 @@ static struct {
     atomic_bool stopping;
     int keyval;
 
-    pthread_mutex_t lock; /* of the queue */
-    message_t *first, *last;
-
-    message_t *sent; /* of progress alone */
+    pthread_mutex_t lock;    /* of what follows */
+    message_t *first, *last; /* to be posted by progress, in order */
+    message_t *sent;         /* posted */
 } ctl = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
 static struct ompi_communicator_t *world(void)
@@ -37,7 +40,10 @@ static struct ompi_communicator_t *world(void)
     return &ompi_mpi_comm_world.comm;
 }
 
-/* Runs inside whatever thread drives Open MPI; gdr_engine_deliver only queues. */
+/*
+ * Runs inside whatever thread drives Open MPI; gdr_engine_deliver only queues. Without an engine
+ * only questions matter: who has not voted yet will be asked to (engine/vote.c).
+ */
 static int received(ompi_request_t *request)
 {
     const ompi_status_public_t *status = &request->req_status;
@@ -45,7 +51,7 @@ static int received(ompi_request_t *request)
 
     if (status->_cancelled)
         return 0;
-    if (engine != NULL)
+    if (!gdr_asked_take(status->MPI_SOURCE, ctl.buffer, status->_ucount) && engine != NULL)
         gdr_engine_deliver(engine, status->MPI_SOURCE, ctl.buffer, status->_ucount);
     if (atomic_load(&ctl.stopping))
         return 0;
@@ -60,9 +66,9 @@ static bool idle(void)
     bool empty;
 
     pthread_mutex_lock(&ctl.lock);
-    empty = ctl.first == NULL;
+    empty = ctl.first == NULL && ctl.sent == NULL;
     pthread_mutex_unlock(&ctl.lock);
-    return empty && ctl.sent == NULL;
+    return empty;
 }
 
 static double seconds(void)
@@ -86,8 +92,11 @@ static int finalizing(MPI_Comm comm, int keyval, void *value, void *extra)
     (void)keyval;
     (void)value;
     (void)extra;
-    while (!idle() && seconds() < end)
+    gdr_ctl_pml_progress(); /* no callback does, where no device was used */
+    while (!idle() && seconds() < end) {
         opal_progress();
+        gdr_ctl_pml_progress();
+    }
     atomic_store(&ctl.stopping, true);
     if (ctl.receive == NULL)
         return MPI_SUCCESS;
@@ -100,13 +109,42 @@ static int finalizing(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-gdr_status_t gdr_ctl_pml_start(void)
+/* A duplicate of MPI_COMM_SELF does not matter. Open MPI 5.0 has no last argument here. */
+static int copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy,
+                        int *flag GDR_OMPI_COPY_LAST)
 {
-    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &ctl.keyval, NULL);
+    (void)comm;
+    (void)keyval;
+    (void)extra;
+    (void)value;
+    (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
 
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_set_attr(MPI_COMM_SELF, ctl.keyval, NULL);
-    if (rc == MPI_SUCCESS)
+/* By the functions below MPI's, which may not be called before MPI_Init has come further. */
+static int on_finalize(void)
+{
+    struct ompi_communicator_t *self = &ompi_mpi_comm_self.comm;
+    ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn = copy_nothing};
+    ompi_attribute_fn_ptr_union_t del = {.attr_communicator_delete_fn = finalizing};
+    int rc = ompi_attr_create_keyval(COMM_ATTR, copy, del, &ctl.keyval, NULL, 0, NULL);
+
+    if (rc != OMPI_SUCCESS)
+        return rc;
+    return ompi_attr_set_c(COMM_ATTR, self, &self->c_keyhash, ctl.keyval, NULL, false);
+}
+
+bool gdr_ctl_pml_is_open(void)
+{
+    return ctl.receive != NULL;
+}
+
+gdr_status_t gdr_ctl_pml_open(void)
+{
+    int rc = on_finalize();
+
+    if (rc == OMPI_SUCCESS)
         rc = MCA_PML_CALL(irecv_init(ctl.buffer, sizeof(ctl.buffer), MPI_BYTE, MPI_ANY_SOURCE,
                                      CTL_TAG, world(), &ctl.receive));
     if (rc == OMPI_SUCCESS) {
@@ -154,16 +192,36 @@ static message_t *take_queue(void)
     return first;
 }
 
+static void free_sent(void)
+{
+    message_t *done = NULL, **link = &ctl.sent;
+
+    pthread_mutex_lock(&ctl.lock);
+    while (*link != NULL) {
+        message_t *message = *link;
+
+        if (!REQUEST_COMPLETE(message->request)) {
+            link = &message->next;
+            continue;
+        }
+        *link = message->next;
+        message->next = done;
+        done = message;
+    }
+    pthread_mutex_unlock(&ctl.lock);
+    while (done != NULL) {
+        message_t *message = done;
+
+        done = message->next;
+        ompi_request_free(&message->request);
+        free(message);
+    }
+}
+
 static void post(message_t *message)
 {
     int rc;
 
-    if (message->proc == ompi_comm_rank(world())) {
-        gdr_engine_deliver(atomic_load(&gdr_mca.engine), message->proc, message->data,
-                           message->bytes);
-        free(message);
-        return;
-    }
     rc = MCA_PML_CALL(isend(message->data, message->bytes, MPI_BYTE, message->proc, CTL_TAG,
                             MCA_PML_BASE_SEND_STANDARD, world(), &message->request));
     if (rc != OMPI_SUCCESS) {
@@ -172,14 +230,27 @@ static void post(message_t *message)
         free(message);
         return;
     }
+    pthread_mutex_lock(&ctl.lock);
     message->next = ctl.sent;
     ctl.sent = message;
+    pthread_mutex_unlock(&ctl.lock);
+}
+
+void gdr_ctl_pml_answer(int proc, const void *data, size_t bytes)
+{
+    message_t *message = malloc(sizeof(*message) + bytes);
+
+    if (message == NULL)
+        return;
+    *message = (message_t){.proc = proc, .bytes = bytes};
+    memcpy(message->data, data, bytes);
+    free_sent();
+    post(message);
 }
 
 int gdr_ctl_pml_progress(void)
 {
     message_t *message = take_queue();
-    message_t **link = &ctl.sent;
     int events = 0;
 
     while (message != NULL) {
@@ -189,15 +260,6 @@ int gdr_ctl_pml_progress(void)
         message = next;
         events++;
     }
-    while (*link != NULL) {
-        message = *link;
-        if (!REQUEST_COMPLETE(message->request)) {
-            link = &message->next;
-            continue;
-        }
-        *link = message->next;
-        ompi_request_free(&message->request);
-        free(message);
-    }
+    free_sent();
     return events;
 }

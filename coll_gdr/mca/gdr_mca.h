@@ -9,6 +9,7 @@
 
 #include "base/gdr_log.h"
 #include "engine/gdr_engine.h"
+#include "mca/asked.h"
 #include "mca/gdr_params.h"
 
 #include <pthread.h>
@@ -23,7 +24,7 @@ typedef struct gdr_mca_counters {
     atomic_uint_fast64_t staged_bytes; /* payload copied between device and host by this process */
     atomic_uint_fast64_t staged_calls;
     atomic_uint_fast64_t host_calls;  /* passed on because no buffer was on a device */
-    atomic_uint_fast64_t mixed_calls; /* send and receive buffer of different kinds */
+    atomic_uint_fast64_t mixed_calls; /* between the buffers of one call or across its ranks */
     const char *_Atomic last_path;    /* gdr_path_*, or the engine's name of an algorithm */
 } gdr_mca_counters_t;
 
@@ -47,7 +48,7 @@ OMPI_DECLSPEC extern gdr_ompi_coll_component_t mca_coll_gdr_component;
 /* ---- module --------------------------------------------------------------------------------- */
 
 typedef enum gdr_mca_reach {
-    GDR_REACH_UNKNOWN, /* no device call yet */
+    GDR_REACH_UNKNOWN, /* no device call yet, or something local went wrong in it */
     GDR_REACH_TEAM,    /* the engine serves it */
     GDR_REACH_STAGE /* staged for ever: a member without this component, beyond COMM_WORLD, ... */
 } gdr_mca_reach_t;
@@ -62,11 +63,13 @@ typedef struct gdr_mca_module {
     mca_coll_base_module_iallreduce_fn_t prev_iallreduce;
     mca_coll_base_module_t *prev_iallreduce_module;
     mca_coll_base_comm_coll_t prev; /* of the other collectives, see coll_slots.c */
-    uint64_t nonce;
+    gdr_asked_t asked; /* which way its allreduces go; found by others while it is enabled */
+    bool enabled;
 
     pthread_mutex_t lock; /* of everything below; held for bookkeeping, never over communication */
     gdr_mca_reach_t reach;
     gdr_team_t *team;
+    atomic_bool has_team; /* the same, for those without the lock */
     int *procs;
     int device;                        /* of the lane: that of the first device call */
     atomic_uint_fast64_t home_context; /* its primary context, once a buffer has shown it */
@@ -121,8 +124,7 @@ int mca_coll_gdr_iallreduce(const void *send, void *recv, int count, struct ompi
 typedef enum gdr_mca_way {
     GDR_WAY_HOST,   /* no device buffer: the previous handler's */
     GDR_WAY_DEVICE, /* the engine's */
-    GDR_WAY_STAGE,  /* through pinned host memory and the previous handler */
-    GDR_WAY_FAIL    /* out of resources here, said: nobody else can know, so the call must fail */
+    GDR_WAY_STAGE   /* through pinned host memory and the previous handler */
 } gdr_mca_way_t;
 
 /*
@@ -162,10 +164,35 @@ static inline bool gdr_mca_quiet(void)
     return atomic_load(&gdr_mca.device_calls) == 0;
 }
 
-/* gdr_call_post() and gdr_call_release(), counted. */
-gdr_status_t gdr_mca_post(gdr_mca_module_t *module, const gdr_call_desc_t *desc, gdr_call_t **call);
-gdr_status_t gdr_mca_post_to(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_call_t **call);
+/*
+ * Begins the next call of `ways` as a device call of their team, desc->index. GDR_ERR_MIXED: it was
+ * begun, but is a host call, to be ended by gdr_ways_close(). Other errors: it was not begun.
+ */
+gdr_status_t gdr_mca_post(gdr_team_t *team, gdr_ways_t *ways, gdr_call_desc_t *desc,
+                          gdr_call_t **call);
 void gdr_mca_release(gdr_call_t *call);
+
+/* Whether there is something to do before a host call goes on. */
+static inline bool gdr_mca_host_waits_for(gdr_mca_module_t *module)
+{
+    return gdr_ways_asked(&module->asked.ways) || gdr_ways_busy(&module->asked.ways);
+}
+
+/* The rest of gdr_mca_host_begins(), where there is something to do. */
+void gdr_mca_host_waits(gdr_mca_module_t *module, uint64_t index);
+
+/*
+ * Begins the communicator's next call as a blocking host call, before it goes to the previous
+ * component. Waits for device calls that are older by two: that this one completes then tells the
+ * others that they are over (engine/gdr_ways.h).
+ */
+static inline void gdr_mca_host_begins(gdr_mca_module_t *module)
+{
+    uint64_t index = gdr_ways_host(&module->asked.ways);
+
+    if (gdr_mca_host_waits_for(module))
+        gdr_mca_host_waits(module, index);
+}
 
 /* The Open MPI error code of a status. */
 int gdr_mca_error(gdr_status_t status);
@@ -206,12 +233,6 @@ bool gdr_mca_has_help(void);
 int gdr_facts_publish(void);
 /* Whether the process of that name has this component in a usable form; asked once per member. */
 bool gdr_facts_member_ok(const opal_process_name_t *name);
-
-/* ---- control plane -------------------------------------------------------------------------- */
-
-gdr_status_t gdr_ctl_pml_start(void);
-gdr_status_t gdr_ctl_pml_send(void *ctx, int proc, const void *message, size_t bytes);
-int gdr_ctl_pml_progress(void); /* posts what is queued, frees what is sent; one thread at a time */
 
 /* ---- progress ------------------------------------------------------------------------------- */
 

@@ -33,6 +33,7 @@
 #include "opal/mca/pmix/pmix.h"
 
 #define GDR_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#define GDR_OMPI_COPY_LAST , MPI_Comm duplicate __attribute__((unused))
 typedef mca_coll_base_component_2_0_0_t gdr_ompi_coll_component_t;
 
 /* The value of an info key, cut to size - 1 characters; false if there is none. */
@@ -87,6 +88,7 @@ static inline bool gdr_ompi_of_world(const struct ompi_communicator_t *comm)
 #include "opal/mca/pmix/pmix-internal.h"
 
 #define GDR_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#define GDR_OMPI_COPY_LAST
 typedef mca_coll_base_component_2_4_0_t gdr_ompi_coll_component_t;
 
 /* 128 bits, of which only communicators made from a group use the upper ones. */

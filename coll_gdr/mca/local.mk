@@ -3,6 +3,7 @@ plugin_LTLIBRARIES = mca_coll_gdr.la
 mca_coll_gdr_la_SOURCES = \
 	coll_gdr/mca/gdr_ompi_compat.h coll_gdr/mca/gdr_mca.h coll_gdr/mca/gdr_params.h \
 	coll_gdr/mca/request.h coll_gdr/mca/staging.h coll_gdr/mca/away.h \
+	coll_gdr/mca/asked.h coll_gdr/mca/asked.c coll_gdr/mca/ctl.h \
 	coll_gdr/mca/component.c coll_gdr/mca/params.c coll_gdr/mca/providers.c \
 	coll_gdr/mca/module.c coll_gdr/mca/nonce.c coll_gdr/mca/facts.c coll_gdr/mca/bringup.c \
 	coll_gdr/mca/host_memory.c coll_gdr/mca/host_memory.h \

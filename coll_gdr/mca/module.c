@@ -1,4 +1,5 @@
 /* One module per communicator: what was there before is saved, called when gdr does not serve. */
+#include "mca/ctl.h"
 #include "mca/gdr_mca.h"
 
 #include <stdlib.h>
@@ -12,10 +13,12 @@ static void construct(gdr_mca_module_t *module)
     module->prev_iallreduce = NULL;
     module->prev_iallreduce_module = NULL;
     memset(&module->prev, 0, sizeof(module->prev));
-    module->nonce = 0;
+    memset(&module->asked, 0, sizeof(module->asked));
+    module->enabled = false;
     pthread_mutex_init(&module->lock, NULL);
     module->reach = GDR_REACH_UNKNOWN;
     module->team = NULL;
+    atomic_init(&module->has_team, false);
     module->procs = NULL;
     module->device = -1;
     atomic_init(&module->home_context, 0);
@@ -37,6 +40,9 @@ static void destruct(gdr_mca_module_t *module)
         gdr_team_destroy(module->team);
         atomic_fetch_sub(&gdr_mca.teams, 1);
     }
+    if (module->enabled)
+        gdr_asked_remove(&module->asked);
+    gdr_ways_clear(&module->asked.ways);
     free(module->procs);
     gdr_coll_disable(module);
     if (module->prev_allreduce_module != NULL)
@@ -54,6 +60,9 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 {
     gdr_mca_module_t *module = (gdr_mca_module_t *)base;
 
+    /* From here on this process answers questions: there is no communication in it. */
+    if (comm == &ompi_mpi_comm_world.comm && gdr_ctl_pml_open() != GDR_OK)
+        return OMPI_ERROR;
     gdr_coll_enable(module);
     /* Under some components there is nobody before: that matters only when one is needed. */
     module->prev_allreduce = comm->c_coll->coll_allreduce;
@@ -64,22 +73,29 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     module->prev_iallreduce_module = comm->c_coll->coll_iallreduce_module;
     if (module->prev_iallreduce_module != NULL)
         OBJ_RETAIN(module->prev_iallreduce_module);
+    gdr_asked_add(&module->asked);
+    module->enabled = true;
     return OMPI_SUCCESS;
 }
 
 mca_coll_base_module_t *mca_coll_gdr_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
+    uint64_t id = gdr_ompi_comm_id(comm), nonce;
     gdr_mca_module_t *module;
-    uint64_t nonce;
 
     *priority = gdr_mca.params.priority;
-    if (*priority <= 0 || !gdr_nonce_take(comm, &nonce))
+    if (!gdr_nonce_take(comm, &nonce)) /* whoever takes part or not: the count must agree */
         return NULL;
-    module = OBJ_NEW(gdr_mca_module_t);
-    if (module == NULL)
+    module = *priority > 0 ? OBJ_NEW(gdr_mca_module_t) : NULL;
+    if (module == NULL) {
+        gdr_asked_absent(id, nonce, ompi_comm_rank(comm));
         return NULL;
+    }
     module->comm = comm;
-    module->nonce = nonce;
+    module->asked.id = id;
+    module->asked.nonce = nonce;
+    module->asked.rank = ompi_comm_rank(comm);
+    gdr_ways_init(&module->asked.ways, ompi_comm_size(comm));
     module->super.coll_module_enable = module_enable;
     module->super.coll_allreduce = mca_coll_gdr_allreduce;
     module->super.coll_iallreduce = mca_coll_gdr_iallreduce;

@@ -100,7 +100,7 @@ bool gdr_nonce_take(struct ompi_communicator_t *comm, uint64_t *nonce)
 
 uint64_t gdr_module_nonce(const gdr_mca_module_t *module, uint64_t number)
 {
-    return mix(module->nonce, number + 1);
+    return mix(module->asked.nonce, number + 1);
 }
 
 void gdr_nonce_shutdown(void)

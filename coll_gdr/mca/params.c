@@ -10,7 +10,7 @@
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
     char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
-    char *timeout, *collectives;
+    char *timeout, *collectives, *mixed;
 } raw;
 
 typedef struct choice {
@@ -28,6 +28,7 @@ static const choice_t collectives_choices[] = {{"auto", GDR_COLLECTIVES_AUTO},
                                                {NULL, 0}};
 static const choice_t mode_choices[] = {
     {"auto", GDR_MODE_AUTO}, {"on", GDR_MODE_ON}, {"off", GDR_MODE_OFF}, {NULL, 0}};
+static const choice_t mixed_choices[] = {{"on", true}, {"off", false}, {NULL, 0}};
 static const choice_t flags_choices[] = {
     {"auto", GDR_FLAGS_AUTO}, {"device", GDR_FLAGS_DEVICE}, {"host", GDR_FLAGS_HOST}, {NULL, 0}};
 
@@ -154,6 +155,10 @@ static int register_strings(void)
          "streams, of any library, than CUDA_DEVICE_MAX_CONNECTIONS, 8 by default); on (also in "
          "other calls: a CUDA call that waits for the device between MPI_Iallreduce and MPI_Wait "
          "may then never return)"},
+        {"mixed", "on", &raw.mixed,
+         "Calls in which some ranks pass host and some device buffers: on (a rank that waits on "
+         "the device asks the others), off (the user's promise that there are none: nothing is "
+         "asked, and such a call would wait for ever)"},
         {"timeout", "60", &raw.timeout,
          "Seconds without progress after which a call says once what it waits for; 0 = never"},
     };
@@ -248,6 +253,7 @@ static void take_modes(gdr_params_t *params)
     params->collectives =
         choose("collectives", raw.collectives, collectives_choices, GDR_COLLECTIVES_AUTO);
     params->engine.flags = choose("flags", raw.flags, flags_choices, GDR_FLAGS_AUTO);
+    params->engine.mixed = choose("mixed", raw.mixed, mixed_choices, true);
     params->engine.stream_waits =
         choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_OFF);
 }

@@ -76,20 +76,43 @@ int gdr_persistent_ended(gdr_mca_request_t *request)
     return gdr_job_end(request->job, inner->req_status.MPI_ERROR);
 }
 
+static int start_host(gdr_mca_request_t *request)
+{
+    int rc = gdr_persistent_pass_on(request);
+
+    request->state = GDR_REQUEST_PASSED;
+    if (rc != OMPI_SUCCESS && request->counted)
+        gdr_ways_close(&request->persistent->asked.ways, request->index);
+    return rc;
+}
+
+/* What this rank cannot begin is a host call on all, though they had agreed on the device. */
 static int start_device(gdr_mca_request_t *request)
 {
-    gdr_status_t status;
+    gdr_persistent_t *persistent = request->persistent;
+    gdr_ways_t *ways = &persistent->asked.ways;
+    gdr_status_t begun, status;
 
-    request->desc = request->persistent->desc;
+    request->desc = persistent->desc;
     request->desc.context = gdr_device_current(); /* that of this start, not of the init */
-    gdr_away_begin(&request->away, request->module, &request->desc);
-    status = gdr_mca_post_to(request->persistent->team, &request->desc, &request->call);
-    if (status != GDR_OK) {
-        gdr_away_end(&request->away, status);
-        return gdr_mca_error(status);
+    begun = status = gdr_away_begin(&request->away, request->module, &request->desc);
+    if (begun == GDR_OK)
+        status = gdr_mca_post(persistent->team, ways, &request->desc, &request->call);
+    else if (gdr_ways_open(ways, false, &request->desc.index))
+        status = GDR_ERR_MIXED;
+    request->index = request->desc.index;
+    request->counted = status == GDR_OK || status == GDR_ERR_MIXED;
+    if (status == GDR_OK) {
+        request->state = GDR_REQUEST_DEVICE;
+        return OMPI_SUCCESS;
     }
-    request->state = GDR_REQUEST_DEVICE;
-    return OMPI_SUCCESS;
+    if (begun == GDR_OK)
+        gdr_away_end(&request->away, status);
+    if (status != GDR_ERR_MIXED)
+        return gdr_mca_error(status);
+    gdr_asked_answer_due(&persistent->asked);
+    atomic_fetch_add(&gdr_mca.counters.mixed_calls, 1);
+    return start_host(request);
 }
 
 static int start_one(gdr_mca_request_t *request)
@@ -102,12 +125,11 @@ static int start_one(gdr_mca_request_t *request)
     base->req_status.MPI_ERROR = MPI_SUCCESS;
     request->rc = OMPI_SUCCESS;
     request->next_active = NULL;
-    if (request->persistent->team != NULL) {
+    request->counted = false;
+    if (request->persistent->team != NULL)
         rc = start_device(request);
-    } else {
-        rc = gdr_persistent_pass_on(request);
-        request->state = GDR_REQUEST_PASSED;
-    }
+    else
+        rc = start_host(request);
     if (rc == OMPI_SUCCESS) {
         gdr_progress_add(request);
         return rc;
@@ -134,6 +156,8 @@ static void drop_team(gdr_persistent_t *persistent)
         return;
     gdr_team_destroy(persistent->team);
     atomic_fetch_sub(&gdr_mca.teams, 1);
+    gdr_asked_remove(&persistent->asked);
+    gdr_ways_clear(&persistent->asked.ways);
     persistent->team = NULL;
 }
 
@@ -198,19 +222,40 @@ int gdr_coll_init(gdr_mca_module_t *module, gdr_coll_t coll, const gdr_coll_args
 
 /* ---- MPI_Allreduce -------------------------------------------------------------------------- */
 
+/* The making has index 0, so that the memory for an open call is there when one starts. */
+static bool make_ways(gdr_asked_t *asked, int32_t size)
+{
+    uint64_t index;
+
+    gdr_ways_init(&asked->ways, size);
+    if (!gdr_ways_open(&asked->ways, false, &index))
+        return false;
+    gdr_ways_close(&asked->ways, index);
+    return true;
+}
+
 static void make_team(gdr_mca_module_t *module, gdr_persistent_t *persistent, uint64_t number)
 {
-    gdr_team_desc_t desc = {.id = gdr_ompi_comm_id(module->comm),
+    gdr_asked_t *asked = &persistent->asked;
+    gdr_team_desc_t desc = {.id = module->asked.id,
                             .nonce = gdr_module_nonce(module, number),
-                            .rank = ompi_comm_rank(module->comm),
+                            .rank = module->asked.rank,
                             .size = ompi_comm_size(module->comm),
                             .procs = module->procs,
-                            .eligible = true};
+                            .eligible = true,
+                            .ways = &asked->ways};
 
-    if (gdr_team_create(gdr_mca_engine(), &desc, &persistent->team) == GDR_OK)
+    asked->id = desc.id;
+    asked->nonce = desc.nonce;
+    asked->rank = desc.rank;
+    if (make_ways(asked, desc.size) &&
+        gdr_team_create(gdr_mca_engine(), &desc, &persistent->team) == GDR_OK) {
         atomic_fetch_add(&gdr_mca.teams, 1);
-    else
-        persistent->team = NULL;
+        gdr_asked_add(asked);
+        return;
+    }
+    persistent->team = NULL;
+    gdr_ways_clear(&asked->ways);
 }
 
 /* Whether all ranks can; *all is set on success. No rank may leave before it has told the others,

@@ -2,6 +2,7 @@
  * One callback in Open MPI's progress loop: of high priority while calls run, of low priority
  * after the first device call, because a peer may still need this process's help.
  */
+#include "mca/ctl.h"
 #include "mca/gdr_mca.h"
 #include "mca/request.h"
 

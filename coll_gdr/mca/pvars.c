@@ -80,6 +80,8 @@ static int register_engine(void)
         {"signals", "Flag and credit words put", offsetof(gdr_engine_stats_t, signals)},
         {"declined", "Calls that the members agreed not to serve on the device",
          offsetof(gdr_engine_stats_t, declined)},
+        {"questions", "Questions to processes that a call waited for: which way did you go?",
+         offsetof(gdr_engine_stats_t, questions)},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -106,7 +108,9 @@ static int register_own(void)
         {"host_calls",
          "Calls passed on because no buffer was on a device (approximate with threads)",
          &counters->host_calls},
-        {"mixed_calls", "Calls with one buffer on a device and the other on the host",
+        {"mixed_calls",
+         "Calls on device buffers served in host memory because a buffer of this or another rank "
+         "is there, or a rank could not take part on the device",
          &counters->mixed_calls},
     };
 

@@ -8,6 +8,8 @@ static void construct(gdr_mca_request_t *request)
     request->rc = OMPI_SUCCESS;
     request->job = NULL;
     request->persistent = NULL;
+    request->index = 0;
+    request->counted = false;
     request->call = NULL;
     request->inner = NULL;
     request->next_ordered = NULL;
@@ -106,11 +108,31 @@ void gdr_request_pass_on(gdr_mca_request_t *request, bool entry)
     request->state = request->rc == OMPI_SUCCESS ? GDR_REQUEST_PASSED : GDR_REQUEST_FINAL;
 }
 
+static gdr_ways_t *ways_of(const gdr_mca_request_t *request)
+{
+    return request->persistent != NULL ? &request->persistent->asked.ways
+                                       : &request->module->asked.ways;
+}
+
+static void end_of_host(gdr_mca_request_t *request)
+{
+    if (request->counted)
+        gdr_ways_close(ways_of(request), request->index);
+    request->counted = false;
+}
+
 int gdr_request_start(gdr_mca_request_t *request, ompi_request_t **out)
 {
     *out = &request->super.super;
     gdr_progress_add(request);
     return OMPI_SUCCESS;
+}
+
+/* An allreduce that the previous component gets must not be ahead of our lanes by much: its end
+ * tells the other members something about them (engine/gdr_ways.h). */
+static bool may_pass(const gdr_mca_request_t *request)
+{
+    return !request->counted || gdr_ways_may_pass(ways_of(request), request->index);
 }
 
 int gdr_request_start_passed(gdr_mca_request_t *request, ompi_request_t **out)
@@ -119,7 +141,7 @@ int gdr_request_start_passed(gdr_mca_request_t *request, ompi_request_t **out)
     bool wait;
 
     pthread_mutex_lock(&module->lock);
-    wait = module->order_head != NULL;
+    wait = module->order_head != NULL || !may_pass(request);
     if (wait)
         gdr_request_order(request);
     pthread_mutex_unlock(&module->lock);
@@ -128,6 +150,7 @@ int gdr_request_start_passed(gdr_mca_request_t *request, ompi_request_t **out)
         if (request->state == GDR_REQUEST_FINAL) {
             int rc = request->rc;
 
+            end_of_host(request);
             gdr_request_drop(request);
             return rc;
         }
@@ -148,15 +171,24 @@ static void finish_device(gdr_mca_request_t *request, gdr_status_t status)
     gdr_mca_release(request->call);
     request->call = NULL;
     request->rc = gdr_mca_error(gdr_away_end(&request->away, status));
+    request->counted = false; /* the engine has told */
     request->state = GDR_REQUEST_FINAL;
 }
 
-static void decline(gdr_mca_request_t *request)
+static bool is_refused(gdr_status_t status)
+{
+    return status == GDR_ERR_DECLINED || status == GDR_ERR_MIXED;
+}
+
+static void turn(gdr_mca_request_t *request, gdr_status_t status)
 {
     gdr_mca_release(request->call);
     request->call = NULL;
-    gdr_away_end(&request->away, GDR_ERR_DECLINED);
-    if (gdr_stage_allowed(request->module, "a process cannot take the device path")) {
+    gdr_away_end(&request->away, status);
+    if (status == GDR_ERR_MIXED) {
+        atomic_fetch_add(&gdr_mca.counters.mixed_calls, 1);
+        gdr_request_pass_on(request, false);
+    } else if (gdr_stage_allowed(request->module, "a process cannot take the device path")) {
         gdr_request_pass_on(request, false);
     } else {
         request->rc = OMPI_ERR_NOT_SUPPORTED;
@@ -169,15 +201,17 @@ static bool decide(gdr_mca_request_t *request)
 {
     gdr_status_t status;
 
+    if (request->state == GDR_REQUEST_WAITING && !may_pass(request))
+        return false;
     if (request->state == GDR_REQUEST_WAITING)
         gdr_request_pass_on(request, false);
     if (request->state != GDR_REQUEST_DEVICE)
         return true;
     status = gdr_call_status(request->call);
-    if (status == GDR_ERR_DECLINED)
-        decline(request);
-    else if (status == GDR_INPROGRESS)
-        return gdr_call_path(request->call)[0] != '\0';
+    if (is_refused(status))
+        turn(request, status);
+    else if (status == GDR_INPROGRESS) /* no call that has started is mixed: the user's promise */
+        return !gdr_mca.params.engine.mixed && gdr_call_path(request->call)[0] != '\0';
     return true;
 }
 
@@ -206,8 +240,8 @@ static void drive_device(gdr_mca_request_t *request)
 {
     gdr_status_t status = gdr_call_status(request->call);
 
-    if (status == GDR_ERR_DECLINED)
-        decline(request);
+    if (is_refused(status))
+        turn(request, status);
     else if (status != GDR_INPROGRESS)
         finish_device(request, status);
 }
@@ -237,6 +271,8 @@ bool gdr_request_drive(gdr_mca_request_t *request)
         drive_device(request);
     else if (request->state == GDR_REQUEST_PASSED)
         drive_passed(request);
+    if (request->state == GDR_REQUEST_FINAL)
+        end_of_host(request);
     return request->state == GDR_REQUEST_FINAL;
 }
 

@@ -3,8 +3,8 @@
  *
  * Order. The component before us numbers nonblocking collectives when they are posted, so on every
  * rank they must reach it in call order. While a device call is undecided (it may still be
- * declined, and then goes there too), later calls that go there wait in the module's list, whatever
- * nonblocking collective they are.
+ * declined, or turn out to be mixed, and then goes there too), later calls that go there wait in
+ * the module's list, whatever nonblocking collective they are.
  */
 #ifndef GDR_REQUEST_H
 #define GDR_REQUEST_H
@@ -23,7 +23,8 @@ typedef enum gdr_request_state {
 
 /* What a persistent request keeps between its starts. */
 typedef struct gdr_persistent {
-    gdr_team_t *team; /* NULL: every start is staged */
+    gdr_team_t *team;  /* NULL: every start is staged */
+    gdr_asked_t asked; /* with a team: its starts, the first of which has index 1 */
     gdr_call_desc_t desc;
 } gdr_persistent_t;
 
@@ -38,6 +39,8 @@ typedef struct gdr_mca_request {
     gdr_persistent_t *persistent; /* NULL: it is for one call */
     gdr_mca_args_t args;
     gdr_call_desc_t desc;
+    uint64_t index; /* of an allreduce, */
+    bool counted;   /* if its end is to be told to its ways */
     gdr_away_t away;
     gdr_call_t *call;
     gdr_stage_t stage;

@@ -6,8 +6,8 @@
 # The seed also chooses the devices, their delays, and gdr's parameters.
 . "$(dirname "$0")/../mpi/lib.sh"
 
-# What the component can do so far; GDR_FUZZ_KINDS= for all that there is.
-read -ra kinds <<<"${GDR_FUZZ_KINDS---uniform}"
+# GDR_FUZZ_KINDS: options of tests/fuzz/fuzz that leave kinds of calls out.
+read -ra kinds <<<"${GDR_FUZZ_KINDS-}"
 
 # Values that follow from a seed: pick SEED NAME WORD...
 pick() {

@@ -15,8 +15,8 @@ may_include() {
     coll_gdr/kernels) echo 'base/* cuda_emu/include/cuda_emu_twin.h' ;;
     coll_gdr/device) echo 'base/* engine/gdr_dev.h kernels/gdr_kernels.h cuda.h config.h' ;;
     # gdr_plan.h holds a part of gdr_engine_config_t; gdr_ucx.h is what dlsym finds in the glue
-    coll_gdr/mca) echo 'base/* engine/gdr_engine.h engine/gdr_net.h device/gdr_device.h
-                        plan/gdr_plan.h ucx_glue/gdr_ucx.h
+    coll_gdr/mca) echo 'base/* engine/gdr_engine.h engine/gdr_net.h engine/gdr_ways.h
+                        device/gdr_device.h plan/gdr_plan.h ucx_glue/gdr_ucx.h
                         ompi_config.h ompi/* opal/* orte/* mpi.h config.h' ;;
     ucx_glue) echo 'base/* engine/gdr_net.h ucp/* ucs/*' ;;
     cuda_emu) echo 'cuda.h nvml.h cuda_runtime_api.h driver_types.h config.h

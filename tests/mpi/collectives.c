@@ -67,17 +67,8 @@ static void persistent(const kind_t *kind, const mode_t *mode)
     MPI_Request_free(&call.request);
 }
 
-/* Not served yet: see the README's limits. */
-static bool is_mixed_device_call(const kind_t *kind, const mode_t *mode)
-{
-    return strcmp(kind->name, "allreduce") == 0 && call.op == MPI_SUM && !call.inter &&
-           call.form != PERSISTENT && mode->recv[0] == DEVICE && mode->recv[1] == HOST;
-}
-
 static void one(const kind_t *kind, const mode_t *mode)
 {
-    if (is_mixed_device_call(kind, mode) && t_size > 1)
-        return;
     if ((kind->traits & SCRATCH) != 0 && call.in_place &&
         (mode->recv[0] == HOST || mode->recv[1] == HOST))
         return;

@@ -52,9 +52,8 @@ case_08_kinds_of_memory() {
 case_09_host_and_device_in_one_call() {
     run "send on the device, receive on the host, and the reverse" 60 "$emu" mpirun -np 2 \
         "${gdr[@]}" "$programs/field" device_and_host
-    # Calls of this kind are not recognised yet: README.md, limits.
-    [ -z "${GDR_TEST_MIXED-}" ] || run "rank 0 on the device, rank 1 on the host" 60 "$emu" \
-        mpirun -np 2 "${allow[@]}" "$programs/field" device_beside_host
+    run "rank 0 on the device, rank 1 on the host" 60 "$emu" mpirun -np 2 "${allow[@]}" \
+        "$programs/field" device_beside_host
 }
 
 case_10_what_the_device_lacks() {

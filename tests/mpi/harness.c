@@ -94,6 +94,7 @@ static void open_progress(void)
 
 void t_init(int *argc, char ***argv, int level)
 {
+    const char *no_cuda = getenv("GDR_TEST_NO_CUDA");
     int provided, devices = 0;
 
     t_guard();
@@ -104,6 +105,8 @@ void t_init(int *argc, char ***argv, int level)
         t_fatal("thread level %d wanted, %d provided", level, provided);
     open_progress();
     open_pvars();
+    if (no_cuda != NULL && atoi(no_cuda) == t_rank)
+        return;
     if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0)
         cudaSetDevice(t_rank % devices);
 }
@@ -181,8 +184,8 @@ int t_finish(void)
  * Open MPI counts from the moment that a handle is allocated: all are, once, in t_init.
  */
 static const char *const pvar_names[] = {
-    "calls",        "kernels",      "puts",       "put_bytes",   "signals",  "declined",
-    "staged_bytes", "staged_calls", "host_calls", "mixed_calls", "last_path"};
+    "calls",        "kernels",      "puts",       "put_bytes",   "signals",   "declined",
+    "staged_bytes", "staged_calls", "host_calls", "mixed_calls", "questions", "last_path"};
 enum { PVARS = sizeof(pvar_names) / sizeof(pvar_names[0]), PVAR_CHARS = 64 };
 
 static MPI_T_pvar_session pvar_session;

@@ -13,7 +13,8 @@
 
 extern int t_rank, t_size;
 
-/* MPI_Init_thread at `level`; picks device rank mod count if there is one. */
+/* MPI_Init_thread at `level`; picks device rank mod count if there is one, except on the rank that
+ * GDR_TEST_NO_CUDA names, which makes no CUDA call at all. */
 void t_init(int *argc, char ***argv, int level);
 /* Without MPI, for what must happen before MPI_Init: the alarm alone. */
 void t_guard(void);

@@ -7,6 +7,7 @@ gdr_mpi_tests = \
 	tests/mpi/delays.sh \
 	tests/mpi/matrix.sh \
 	tests/mpi/mixed.sh \
+	tests/mpi/across.sh \
 	tests/mpi/churn.sh \
 	tests/mpi/memory.sh \
 	tests/mpi/queues.sh \
@@ -29,6 +30,7 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/threads \
 	tests/mpi/counters \
 	tests/mpi/mixed \
+	tests/mpi/across \
 	tests/mpi/queued \
 	tests/mpi/churn \
 	tests/mpi/memory \
@@ -156,6 +158,12 @@ tests_mpi_promise_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_promise_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_promise_LDADD = $(gdr_mpi_libs)
 tests_mpi_promise_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_across_SOURCES = $(gdr_mpi_harness) tests/mpi/across.c
+tests_mpi_across_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_across_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_across_LDADD = $(gdr_mpi_libs)
+tests_mpi_across_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_host_SOURCES = tests/mpi/host.c
 tests_mpi_host_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS)

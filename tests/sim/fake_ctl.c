@@ -10,15 +10,25 @@ typedef struct parcel {
     char data[GDR_CTL_MAX];
 } parcel_t;
 
+/* As the receiver of control messages: questions are answered without the engine. */
 static void arrive(sim_world_t *world, void *a, void *b)
 {
     parcel_t *parcel = a;
+    gdr_ask_t ask;
 
     (void)b;
-    if (!world->procs[parcel->to].broken && !world->procs[parcel->from].broken &&
-        world->procs[parcel->to].engine != NULL)
+    if (world->procs[parcel->to].broken || world->procs[parcel->from].broken) {
+        free(parcel);
+        return;
+    }
+    if (gdr_ask_read(parcel->data, parcel->bytes, &ask)) {
+        if (world->asked != NULL)
+            world->asked(world->asked_ctx, parcel->to, parcel->from, &ask);
+    } else if (world->procs[parcel->to].engine != NULL &&
+               (world->procs[parcel->to].awake || !world->deaf)) {
         gdr_engine_deliver(world->procs[parcel->to].engine, parcel->from, parcel->data,
                            parcel->bytes);
+    }
     free(parcel);
 }
 

@@ -56,7 +56,8 @@ typedef struct flight {
     gdr_net_t *net;
     uint64_t source, target, bytes;
     uint64_t word_source, word_target;
-    bool has_word;
+    uint64_t word; /* taken over when the put completes */
+    bool has_word, has_taken;
     unsigned parts;
     gdr_net_op_t *op;
 } flight_t;
@@ -91,7 +92,8 @@ static void word_arrives(sim_world_t *world, void *a, void *b)
     (void)b;
     (void)world;
     if (!lost(flight) && sim_region_holds(flight->to, flight->word_target, 8)) {
-        value = *(const uint64_t *)(uintptr_t)flight->word_source;
+        value =
+            flight->has_taken ? flight->word : *(const uint64_t *)(uintptr_t)flight->word_source;
         __atomic_store_n((uint64_t *)(uintptr_t)flight->word_target, value, __ATOMIC_RELEASE);
         sim_dev_wake(flight->to);
     }
@@ -115,6 +117,10 @@ static void op_completes(sim_world_t *world, void *a, void *b)
 
     (void)b;
     (void)world;
+    if (flight->has_word && !flight->has_taken && flight->parts > 1) {
+        flight->has_taken = true;
+        flight->word = *(const uint64_t *)(uintptr_t)flight->word_source;
+    }
     finish(flight->net, flight->op, lost(flight) ? GDR_ERR_NET : GDR_OK);
     land(flight);
 }
@@ -329,6 +335,21 @@ static void check_word(sim_world_t *world, const gdr_net_word_t *word)
     check_range(world, word->roff, 8, word->rmem->bytes);
 }
 
+/* The op completes when the word is on its way: only a flush tells when it has landed. */
+static void schedule_late(flight_t *flight, gdr_net_peer_t *peer, uint64_t data)
+{
+    sim_world_t *world = flight->from->world;
+    uint64_t delay = world->options.net_delay;
+    uint64_t done = data + 1 + sim_random(world, delay);
+    uint64_t word = done + 1 + sim_random(world, 40 * delay);
+
+    flight->parts++;
+    if (peer->last < word)
+        peer->last = word;
+    sim_at(world, done, op_completes, flight, NULL);
+    sim_at(world, word, word_arrives, flight, NULL);
+}
+
 static void schedule(flight_t *flight, gdr_net_peer_t *peer)
 {
     sim_world_t *world = flight->from->world;
@@ -341,6 +362,10 @@ static void schedule(flight_t *flight, gdr_net_peer_t *peer)
         sim_at(world, data, data_arrives, flight, NULL);
     }
     time = data;
+    if (flight->has_word && world->options.late_words && sim_random(world, 16) == 0) {
+        schedule_late(flight, peer, data);
+        return;
+    }
     if (flight->has_word) {
         flight->parts++;
         if (world->options.overtake && flight->bytes > 0)

@@ -27,10 +27,14 @@ typedef struct sim_options {
     uint64_t net_delay, dev_delay, ctl_delay; /* up to, in virtual nanoseconds */
     bool stream_words, flush_rdma;
     bool keeps_mappings; /* of the network: as UCX */
+    bool late_words;     /* a word may come long after its put is complete here */
     bool overtake;       /* break the network: a word may come before its data */
     bool reenter;        /* ports call progress, which must do nothing */
     int log_level;
 } sim_options_t;
+
+/* A process is asked which way a call went. */
+typedef void (*sim_asked_fn)(void *ctx, int proc, int from, const gdr_ask_t *ask);
 
 typedef void (*sim_event_fn)(sim_world_t *world, void *a, void *b);
 
@@ -44,6 +48,7 @@ struct sim_proc {
     bool dead;   /* it does nothing more */
     bool broken; /* killed: nothing reaches it or comes from it */
     bool is_progressing;
+    bool awake; /* it has made a device call */
     bool in_port;
     gdr_engine_t *engine;
     gdr_engine_config_t config;
@@ -77,6 +82,9 @@ struct sim_world {
     bool cut[SIM_PROCS_MAX][SIM_PROCS_MAX]; /* no data passes between the two, either way */
     uint64_t events_run;
     uint64_t generations, net_live, dev_live;
+    bool deaf; /* a process hears nothing but questions until it has made a device call */
+    sim_asked_fn asked;
+    void *asked_ctx;
     gdr_log_t log;
     char last_log[1100];
     bool verbose; /* log lines go to stderr */

@@ -36,7 +36,7 @@ static void run_either(bool (*resets)(uint64_t seed, int round, int rank), int n
                 continue;
             sim_script_do(c.script, p, SIM_RESET, 0);
             if (k > 0 && nprocs > 1 && keeps)
-                expect = SIM_EXPECT_DECLINED;
+                expect = SIM_EXPECT_HOST;
         }
         c.script->calls[2 * (size_t)k].expect = c.script->calls[2 * (size_t)k + 1].expect = expect;
         sim_script_all(c.script, SIM_POST, 2 * k);
@@ -137,7 +137,7 @@ static void test_other_teams(void **state)
             if (k < 3)
                 sim_script_all(c.script, SIM_CREATE, team);
             sim_add_call(&c, team, 2000, mode->blocking);
-            c.script->calls[k].expect = k < 2 ? SIM_EXPECT_OK : SIM_EXPECT_DECLINED;
+            c.script->calls[k].expect = k < 2 ? SIM_EXPECT_OK : SIM_EXPECT_HOST;
             sim_script_all(c.script, SIM_POST, k);
             sim_script_all(c.script, SIM_WAIT, k);
         }
@@ -181,7 +181,7 @@ static void test_declined_after(void **state)
         sim_script_all(c.script, SIM_CREATE, team);
         for (k = 0; k < 4; k++) {
             sim_add_call(&c, team, 3000, false);
-            c.script->calls[k].expect = k < 2 ? SIM_EXPECT_OK : SIM_EXPECT_DECLINED;
+            c.script->calls[k].expect = k < 2 ? SIM_EXPECT_OK : SIM_EXPECT_HOST;
         }
         for (k = 0; k < 2; k++) {
             sim_script_all(c.script, SIM_POST, k);

@@ -57,7 +57,7 @@ static void test_no_lane_left(void **state)
         sim_script_team(c.script);
         sim_script_all(c.script, SIM_CREATE, t);
         sim_add_call(&c, t, 1000, false);
-        c.script->calls[t].expect = t < 16 ? SIM_EXPECT_OK : SIM_EXPECT_DECLINED;
+        c.script->calls[t].expect = t < 16 ? SIM_EXPECT_OK : SIM_EXPECT_HOST;
         sim_script_all(c.script, SIM_POST, t);
         sim_script_all(c.script, SIM_WAIT, t);
     }
@@ -156,7 +156,7 @@ static void run_declined(spoil_fn spoil, uint64_t seed)
     sim_script_all(c.script, SIM_CREATE, team);
     for (k = 0; k < 3; k++) {
         sim_add_call(&c, team, 100 * (uint64_t)k + 1, false);
-        c.script->calls[k].expect = SIM_EXPECT_DECLINED;
+        c.script->calls[k].expect = SIM_EXPECT_HOST;
         sim_script_all(c.script, SIM_POST, k);
     }
     for (k = 0; k < 3; k++)
@@ -192,7 +192,7 @@ static void test_unserved_call(void **state)
     sim_script_all(c.script, SIM_CREATE, team);
     for (k = 0; k < 3; k++) {
         sim_add_call(&c, team, 1000, false);
-        c.script->calls[k].expect = SIM_EXPECT_DECLINED;
+        c.script->calls[k].expect = SIM_EXPECT_HOST;
         sim_script_all(c.script, SIM_POST, k);
         sim_script_all(c.script, SIM_WAIT, k);
     }
@@ -205,12 +205,14 @@ static void test_bad_arguments(void **state)
     static const int procs[] = {0, 1};
     sim_options_t options = sim_options(2, 1);
     sim_world_t *world = sim_create(&options);
-    gdr_team_desc_t desc = {.rank = 0, .size = 2, .procs = procs, .eligible = true};
+    gdr_ways_t ways;
+    gdr_team_desc_t desc = {.rank = 0, .size = 2, .procs = procs, .eligible = true, .ways = &ways};
     gdr_call_desc_t bad = {.count = 0, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32};
     gdr_team_t *team = NULL;
     gdr_call_t *call = NULL;
 
     (void)state;
+    gdr_ways_init(&ways, 2);
     sim_start(world);
     desc.rank = 2;
     assert_int_equal(gdr_team_create(world->procs[0].engine, &desc, &team), GDR_ERR_INVALID);
@@ -228,7 +230,7 @@ static void test_bad_arguments(void **state)
     sim_destroy(world);
 }
 
-/* One member's "cannot" is enough: nobody waits for a member that never posts. */
+/* One member's "cannot" is enough: nobody waits for the vote of one with a host buffer. */
 static void test_silent_member(void **state)
 {
     sim_options_t options = sim_options(3, 9);
@@ -240,13 +242,12 @@ static void test_silent_member(void **state)
     sim_start(c.world);
     sim_script_all(c.script, SIM_CREATE, team);
     call = sim_add_call(&c, team, 10, true);
-    c.script->calls[call].expect = SIM_EXPECT_DECLINED;
-    sim_script_do(c.script, 1, SIM_POST, call);
-    sim_script_do(c.script, 0, SIM_POST, call);
-    sim_script_do(c.script, 0, SIM_WAIT, call);
-    sim_script_do(c.script, 1, SIM_WAIT, call);
+    c.script->calls[call].expect = SIM_EXPECT_HOST;
+    c.script->calls[call].host = 1 << 2;
+    sim_script_all(c.script, SIM_POST, call);
+    sim_script_all(c.script, SIM_WAIT, call);
     sim_script_all(c.script, SIM_FREE, team);
-    assert_true(sim_case_end(&c, "a member that posts nothing"));
+    assert_true(sim_case_end(&c, "a member that votes no"));
 }
 
 static void test_no_stream_words(void **state)

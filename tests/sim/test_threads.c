@@ -336,7 +336,8 @@ static uint64_t clock_now(void *ctx)
     return 1;
 }
 
-static bool reduce_once(worker_t *worker, gdr_team_t *team, int round, float *send, float *recv)
+static bool reduce_once(worker_t *worker, gdr_ways_t *ways, gdr_team_t *team, int round,
+                        float *send, float *recv)
 {
     gdr_call_desc_t desc = {.send = as_number(send),
                             .recv = as_number(recv),
@@ -350,7 +351,7 @@ static bool reduce_once(worker_t *worker, gdr_team_t *team, int round, float *se
 
     for (i = 0; i < COUNT; i++)
         send[i] = (float)(worker->process->index * 100 + (i + round) % 50);
-    if (gdr_call_post(team, &desc, &call) != GDR_OK)
+    if (!gdr_ways_open(ways, true, &desc.index) || gdr_call_post(team, &desc, &call) != GDR_OK)
         return false;
     while (gdr_call_status(call) == GDR_INPROGRESS) {
         gdr_engine_progress(worker->process->engine);
@@ -367,11 +368,13 @@ static void *work(void *arg)
 {
     static const int procs[PROCS] = {0, 1};
     worker_t *worker = arg;
+    gdr_ways_t ways;
     gdr_team_desc_t desc = {.nonce = 1,
                             .rank = worker->process->index,
                             .size = PROCS,
                             .procs = procs,
-                            .eligible = true};
+                            .eligible = true,
+                            .ways = &ways};
     float *send = sim_alloc(COUNT * sizeof(*send)), *recv = sim_alloc(COUNT * sizeof(*recv));
     gdr_team_t *team = NULL;
     int k;
@@ -380,15 +383,18 @@ static void *work(void *arg)
         if (k % 50 == 0) {
             desc.id = (uint64_t)worker->index;
             desc.nonce = (uint64_t)k;
+            gdr_ways_init(&ways, PROCS);
             if (gdr_team_create(worker->process->engine, &desc, &team) != GDR_OK)
                 break;
         }
-        if (!reduce_once(worker, team, k, send, recv)) {
+        if (!reduce_once(worker, &ways, team, k, send, recv)) {
             __atomic_store_n(&worker->process->failed, 1, __ATOMIC_RELAXED);
             break;
         }
-        if (k % 50 == 49)
+        if (k % 50 == 49) {
             gdr_team_destroy(team);
+            gdr_ways_clear(&ways);
+        }
     }
     free(send);
     free(recv);
