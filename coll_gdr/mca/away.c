@@ -239,6 +239,7 @@ gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call
 
     memset(away, 0, sizeof(*away));
     away->bytes = desc->count * gdr_type_bytes(desc->type);
+    desc->device = module->device; /* also of what is at home everywhere, as managed memory is */
     if (at_home(module, desc->recv, away->bytes) &&
         (desc->send == desc->recv || at_home(module, desc->send, away->bytes)))
         return GDR_OK;
@@ -251,7 +252,6 @@ gdr_status_t gdr_away_begin(gdr_away_t *away, gdr_mca_module_t *module, gdr_call
         status = begin(helper, away, desc);
     }
     pthread_mutex_unlock(&helpers.lock);
-    desc->device = module->device;
     return status;
 }
 

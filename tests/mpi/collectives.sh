@@ -22,6 +22,10 @@ run "more persistent calls than lanes" 60 "$emu" mpirun -np 3 "${staged[@]}" \
     --mca coll_gdr_window_size 4m "$programs/persistent" orders freed
 run "persistent calls behind the NULL stream of another device" 60 "$emu" --devices 2 --delay 2000 \
     --seed 3 mpirun -np 2 "${staged[@]}" "$programs/persistent" elsewhere
+run "persistent calls on managed memory of another device" 60 env CUDA_EMU_PEERS=none "$emu" \
+    --devices 2 mpirun -np 2 "${staged[@]}" "$programs/persistent" managed
+run "persistent calls that one rank cannot begin" 60 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
+    --mem 1G mpirun -np 3 "${staged[@]}" "$programs/persistent" no_room
 says "one line for the staged ones" 60 'other than allreduce .* copied through host memory' \
     "$emu" mpirun -np 2 --mca coll gdr "$programs/staged" columns
 run "left to Open MPI" 60 "$emu" mpirun -np 2 "${staged[@]}" --mca coll_gdr_collectives pass \

@@ -239,6 +239,77 @@ static void elsewhere(void)
     t_device_free(buffer);
 }
 
+/* The communicator's device is 0; managed memory is said to be the other's. */
+static void managed(void)
+{
+    int *send, *recv = NULL;
+    MPI_Request request;
+
+    cudaSetDevice(0);
+    send = t_device_alloc(sizeof(int[N]));
+    t_float_sum(MPI_COMM_WORLD, 1, (float)t_size, false);
+    cudaSetDevice(1);
+    cudaMallocManaged((void **)&recv, sizeof(int[N]), cudaMemAttachGlobal);
+    cudaSetDevice(0);
+    ALLREDUCE_INIT(send, recv, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (int k = 0; k < STARTS; k++) {
+        t_case("managed, start %d", k);
+        put(send, 3 * k + t_rank);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_sum(recv, 3 * k);
+    }
+    MPI_Request_free(&request);
+    cudaFree(recv);
+    t_device_free(send);
+}
+
+static int fill_device(void **pieces, int n, size_t bytes)
+{
+    int taken = 0;
+
+    while (taken < n && cudaMalloc(&pieces[taken], bytes) == cudaSuccess)
+        taken++;
+    cudaGetLastError();
+    return taken;
+}
+
+/* One rank has no memory for its copy in some starts: these are served in host memory on all. */
+static void no_room(void)
+{
+    enum { PIECES = 256, BYTES = 32 << 20 };
+    void *pieces[PIECES];
+    uint64_t calls;
+    int *buffer;
+    MPI_Request request;
+
+    cudaSetDevice(0);
+    t_float_sum(MPI_COMM_WORLD, 1, (float)t_size, false);
+    cudaSetDevice(1);
+    buffer = t_device_alloc(BYTES);
+    cudaMemset(buffer, 0, BYTES);
+    cudaDeviceSynchronize();
+    cudaSetDevice(0);
+    ALLREDUCE_INIT(MPI_IN_PLACE, buffer, BYTES / 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &request);
+    for (int k = 0; k < 2 * STARTS; k++) {
+        int taken = k < STARTS && t_rank == k % t_size ? fill_device(pieces, PIECES, BYTES) : 0;
+
+        t_case("no_room, start %d", k);
+        calls = t_pvar("calls");
+        put(buffer, 3 * k + t_rank);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_sum(buffer, 3 * k);
+        t_check(k != 0 || t_pvar("calls") == calls, "it was served on the device");
+        t_check(k < STARTS || t_pvar("calls") == calls + 1, "it was not served on the device");
+        while (taken > 0)
+            cudaFree(pieces[--taken]);
+    }
+    MPI_Request_free(&request);
+    t_device_free(buffer);
+}
+
 static void counts(void)
 {
     int *buffer = t_device_alloc(4);
@@ -271,8 +342,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } table[] = {
-    {"device", device}, {"orders", orders}, {"mixed", mixed},         {"freed", freed},
-    {"behind", behind}, {"counts", counts}, {"elsewhere", elsewhere},
+    {"device", device},       {"orders", orders},   {"mixed", mixed},
+    {"freed", freed},         {"behind", behind},   {"counts", counts},
+    {"elsewhere", elsewhere}, {"managed", managed}, {"no_room", no_room},
 };
 
 int main(int argc, char **argv)
