@@ -10,6 +10,8 @@
 
 #include "ompi_config.h"
 
+#include <stdio.h>
+
 #include "mpi.h"
 
 #include "ompi/communicator/communicator.h"
@@ -90,6 +92,18 @@ static inline bool gdr_ompi_of_world(const struct ompi_communicator_t *comm)
 #define GDR_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 #define GDR_OMPI_COPY_LAST
 typedef mca_coll_base_component_2_4_0_t gdr_ompi_coll_component_t;
+
+static inline bool gdr_ompi_info_get(opal_info_t *info, const char *key, char *value, int size)
+{
+    opal_cstring_t *found = NULL;
+    int is_there = 0;
+
+    if (opal_info_get(info, key, &found, &is_there) != OPAL_SUCCESS || !is_there)
+        return false;
+    snprintf(value, (size_t)size, "%s", found->string);
+    OBJ_RELEASE(found);
+    return true;
+}
 
 /* 128 bits, of which only communicators made from a group use the upper ones. */
 static inline uint64_t gdr_ompi_comm_id(const struct ompi_communicator_t *comm)
