@@ -56,12 +56,22 @@ static void find_plugin_file(void)
         strcpy(gdr_mca.plugin_file, info.dli_fname);
 }
 
-/* Touches nothing of that Open MPI but the function that prints. One process of a job speaks. */
+static bool asked_by_name(void)
+{
+    const char *list = getenv("OMPI_MCA_coll");
+
+    return list != NULL && list[0] != '^' && strstr(list, "gdr") != NULL;
+}
+
+/*
+ * Touches nothing of that Open MPI but the function that prints. One process of a job speaks; all
+ * where the job will end, lest the first that ends takes that one with it.
+ */
 static void say_foreign(char *version)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
 
-    if (rank != NULL && strcmp(rank, "0") != 0)
+    if (rank != NULL && strcmp(rank, "0") != 0 && !asked_by_name())
         return;
     version[strcspn(version, ",\n")] = '\0';
     opal_output(0,
