@@ -1,3 +1,4 @@
+/* Small signed numbers, not characters: NOLINTBEGIN(bugprone-signed-char-misuse) */
 #include "tests/fuzz/call.h"
 
 #include "tests/mpi/harness.h"
@@ -340,3 +341,4 @@ void fz_call_end(fz_call_t *c)
     memset(c, 0, sizeof(*c));
     c->request = MPI_REQUEST_NULL;
 }
+/* NOLINTEND(bugprone-signed-char-misuse) */

@@ -1,3 +1,4 @@
+/* Small signed numbers, not characters: NOLINTBEGIN(bugprone-signed-char-misuse) */
 /*
  * Random collectives against a reference of its own:
  *   fuzz SEED CALLS [--uniform] [--host] [--allreduce] [--only FIRST-LAST] [--words]
@@ -260,3 +261,4 @@ int main(int argc, char **argv)
                options.calls);
     return t_finish();
 }
+/* NOLINTEND(bugprone-signed-char-misuse) */

@@ -1,3 +1,4 @@
+/* Few of them: NOLINTBEGIN(clang-analyzer-optin.performance.Padding) */
 /*
  * Every op and type of MPI, with a reference of its own: values are kept in one
  * wide form, combined in rank order by plain C, and written back in the type's width.
@@ -61,3 +62,4 @@ void t_store(const t_type_t *type, t_value_t value, void *element);
 bool t_same(const t_type_t *type, const void *a, const void *b);
 
 #endif
+/* NOLINTEND(clang-analyzer-optin.performance.Padding) */
