@@ -40,8 +40,10 @@ static void host_calls(void)
     double *heap = malloc(sizeof(stack));
     double *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (heap == NULL || mapped == MAP_FAILED)
+    if (heap == NULL || mapped == MAP_FAILED) {
         fail("no memory");
+        return;
+    }
     for (int i = 0; i < 3; i++) {
         host_call(constant);
         host_call(stack);

@@ -104,7 +104,7 @@ static int measure(const tax_t *t)
     bool good = true;
 
     for (int round = -WARM_UP; round < t->options->rounds; round++) {
-        tax_kind_t order[TAX_KINDS];
+        tax_kind_t order[TAX_KINDS] = {0};
         int set = (int)(bench_random(&random) % TAX_SETS);
 
         shuffle(order, &random);
@@ -167,7 +167,7 @@ static int measure_place(tax_t *t, const char *place, void *memory, tax_report_t
     int rc;
 
     t->send = memory;
-    t->recv = (double *)((char *)memory + ROOM / 2);
+    t->recv = t->send + ROOM / 2 / sizeof(double);
     memset(memory, 0, ROOM);
     if (!bench_all(kinds_differ(t))) {
         if (t->rank == 0)
@@ -240,9 +240,10 @@ int bench_tax(const tax_options_t *options, int rank, int ranks)
     double *times = malloc((TAX_KINDS + 1) * rounds * sizeof(double));
     int rc = -1;
 
-    for (int kind = 0; kind < TAX_KINDS; kind++)
+    for (int kind = 0; kind < TAX_KINDS && times != NULL; kind++)
         tax.times[kind] = times + (size_t)kind * rounds;
-    tax.scratch = times + TAX_KINDS * rounds;
+    if (times != NULL)
+        tax.scratch = times + TAX_KINDS * rounds;
     if (!bench_all(times != NULL && options->bytes <= ROOM / 2 / ranks)) {
         if (rank == 0)
             fprintf(stderr, "gdr_bench: too many bytes for %d ranks, or no memory\n", ranks);
