@@ -41,6 +41,7 @@ static void host_calls(void)
     double *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (heap == NULL || mapped == MAP_FAILED) {
+        free(heap);
         fail("no memory");
         return;
     }
