@@ -138,8 +138,8 @@ gdr_status_t gdr_device_copy_peer(gdr_dev_stream_t *stream, uint64_t destination
 
 /*
  * Copies for staging, done when the function returns. They are ordered after what the application
- * put into the NULL stream of the context that owns the device buffer, copy_out() also after that
- * of the context that is current, and the result is visible to any stream. `host` is ordinary or
+ * put into the NULL streams of the context that owns the device buffer and of the one that is
+ * current, and the result is visible to any stream. `host` is ordinary or
  * pinned memory. bytes may be 0. The caller counts the bytes.
  */
 gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes);

@@ -2,12 +2,21 @@
 #include "device/driver.h"
 #include "device/gdr_device.h"
 
+/* Retains the primary context of `ordinal`; the caller releases it. */
+static gdr_status_t retain(const gdr_log_t *log, int ordinal, CUdevice *device, CUcontext *context)
+{
+    gdr_status_t status = GDR_CU_CALL(log, cuDeviceGet, (device, ordinal));
+
+    if (status != GDR_OK)
+        return status;
+    return GDR_CU_CALL(log, cuDevicePrimaryCtxRetain, (context, *device));
+}
+
 /* A context for a copy: the buffer's own, else the primary one of its *device, retained. */
 static gdr_status_t context_for(const gdr_log_t *log, uint64_t address, CUcontext *context,
                                 CUdevice *device, bool *retained)
 {
     gdr_mem_info_t info;
-    gdr_status_t status;
 
     gdr_device_classify((const void *)(uintptr_t)address, &info);
     *retained = info.context == 0;
@@ -15,10 +24,7 @@ static gdr_status_t context_for(const gdr_log_t *log, uint64_t address, CUcontex
         *context = (CUcontext)(uintptr_t)info.context;
         return GDR_OK;
     }
-    status = GDR_CU_CALL(log, cuDeviceGet, (device, info.ordinal >= 0 ? info.ordinal : 0));
-    if (status != GDR_OK)
-        return status;
-    return GDR_CU_CALL(log, cuDevicePrimaryCtxRetain, (context, *device));
+    return retain(log, info.ordinal >= 0 ? info.ordinal : 0, device, context);
 }
 
 /* In the legacy default stream, so behind the application's work; waited for even where the copy of
@@ -34,7 +40,8 @@ static gdr_status_t copy_here(const gdr_log_t *log, uint64_t destination, uint64
     return GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
 }
 
-/* What the application may have put into its current context's default stream for the buffer. */
+/* What the application has put into the NULL stream of its current context: it may write memory
+ * that another context owns, or none. */
 static gdr_status_t settle(const gdr_log_t *log, CUcontext current)
 {
     gdr_driver_scope_t scope;
@@ -78,45 +85,15 @@ static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t de
     return status;
 }
 
-/* What the application has put into the NULL stream of its current context: it may write memory
- * that another context owns, or none. */
-static gdr_status_t settle_caller(const gdr_log_t *log, uint64_t address)
-{
-    uint64_t current = gdr_device_current();
-    gdr_driver_scope_t scope;
-    gdr_status_t status;
-
-    if (current == 0 || current == gdr_device_owner(address) || gdr_driver() == NULL)
-        return GDR_OK;
-    status = gdr_driver_enter(log, (CUcontext)(uintptr_t)current, &scope);
-    if (status != GDR_OK)
-        return status;
-    status = GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
-    gdr_driver_leave(&scope);
-    return status;
-}
-
 gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes)
 {
-    gdr_status_t status = bytes == 0 ? GDR_OK : settle_caller(log, device);
-
-    return status != GDR_OK ? status : copy(log, device, (uint64_t)(uintptr_t)host, device, bytes);
+    return copy(log, device, (uint64_t)(uintptr_t)host, device, bytes);
 }
 
 gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const void *host,
                                 size_t bytes)
 {
     return copy(log, device, device, (uint64_t)(uintptr_t)host, bytes);
-}
-
-/* Retains the primary context of `ordinal`; the caller releases it. */
-static gdr_status_t retain(const gdr_log_t *log, int ordinal, CUdevice *device, CUcontext *context)
-{
-    gdr_status_t status = GDR_CU_CALL(log, cuDeviceGet, (device, ordinal));
-
-    if (status != GDR_OK)
-        return status;
-    return GDR_CU_CALL(log, cuDevicePrimaryCtxRetain, (context, *device));
 }
 
 /* Without the number of its context the memory could not be told from that of a context that is
