@@ -381,12 +381,9 @@ static void latency(void)
     t_device_free(on_device);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {{"small", small},     {"random", at_random},  {"rank_0", rank_0},
-             {"no_cuda", no_cuda}, {"priority", priority}, {"threads", threads},
-             {"latency", latency}};
+static const t_named_t table[] = {
+    {"small", small},       {"random", at_random}, {"rank_0", rank_0},  {"no_cuda", no_cuda},
+    {"priority", priority}, {"threads", threads},  {"latency", latency}};
 
 int main(int argc, char **argv)
 {
@@ -396,11 +393,6 @@ int main(int argc, char **argv)
     t_init(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (given != NULL)
         seed = strtoull(given, NULL, 0);
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", table[i].name);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

@@ -431,10 +431,7 @@ static void device_reset(void)
     cudaDeviceReset();
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {
+static const t_named_t table[] = {
     {"min_in_place", min_in_place},
     {"large", large},
     {"sizes", sizes},
@@ -470,18 +467,6 @@ int main(int argc, char **argv)
         merged_sum(parent, 1);
         MPI_Comm_disconnect(&parent);
     }
-    for (int a = 1; a < argc; a++) {
-        bool found = false;
-
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-            if (strcmp(argv[a], table[i].name) != 0)
-                continue;
-            found = true;
-            t_case("%s", argv[a]);
-            table[i].run();
-        }
-        if (!found)
-            t_fatal("no case %s", argv[a]);
-    }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

@@ -86,10 +86,7 @@ static void least_and_where(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } table[] = {
+    static const t_named_t table[] = {
         {"memory_kinds", memory_kinds},
         {"device_and_host", device_and_host},
         {"device_beside_host", device_beside_host},
@@ -97,18 +94,6 @@ int main(int argc, char **argv)
     };
 
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int a = 1; a < argc; a++) {
-        bool found = false;
-
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-            if (strcmp(argv[a], table[i].name) != 0)
-                continue;
-            found = true;
-            t_case("%s", argv[a]);
-            table[i].run();
-        }
-        if (!found)
-            t_fatal("no case %s", argv[a]);
-    }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

@@ -160,6 +160,20 @@ int t_failures(void)
     return atomic_load(&failures);
 }
 
+void t_cases(int argc, char **argv, const t_named_t *table, size_t n)
+{
+    for (int a = 1; a < argc; a++) {
+        size_t i = 0;
+
+        while (i < n && strcmp(argv[a], table[i].name) != 0)
+            i++;
+        if (i == n)
+            t_fatal("no case %s", argv[a]);
+        t_case("%s", argv[a]);
+        table[i].run();
+    }
+}
+
 int t_status(void)
 {
     return atomic_load(&failures) == 0 ? 0 : 1;

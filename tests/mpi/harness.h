@@ -23,6 +23,14 @@ int t_finish(void);
 /* The same after MPI_Finalize, for this rank alone. */
 int t_status(void);
 
+typedef struct t_named {
+    const char *name;
+    void (*run)(void);
+} t_named_t;
+
+/* Runs the cases that the arguments name, in their order; a name that the table of n lacks ends the
+ * job, lest a test pass by running nothing. */
+void t_cases(int argc, char **argv, const t_named_t *table, size_t n);
 /* Names what runs now: part of every message. */
 void t_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* From now on a case that lasts longer than this is a hang, however long the program runs. */

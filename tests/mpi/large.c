@@ -132,19 +132,11 @@ static void strided(void)
     t_device_free(device);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {{"bytes", bytes}, {"doubles", doubles}, {"strided", strided}};
+static const t_named_t table[] = {{"bytes", bytes}, {"doubles", doubles}, {"strided", strided}};
 
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", argv[a]);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

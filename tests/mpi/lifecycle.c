@@ -273,10 +273,7 @@ static void managed_elsewhere(void)
     cudaSetDevice(0);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {
+static const t_named_t table[] = {
     {"lanes", lanes},
     {"before_and_after", before_and_after},
     {"alternating_devices", alternating_devices},
@@ -291,11 +288,6 @@ static const struct {
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", argv[a]);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

@@ -468,10 +468,7 @@ static void reused(void)
     MPI_Comm_free(&comm);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {
+static const t_named_t table[] = {
     {"pools", pools},       {"default_pools", default_pools}, {"vmm", vmm},
     {"imported", imported}, {"contexts", contexts},           {"odd", odd},
     {"reused", reused},
@@ -482,11 +479,6 @@ int main(int argc, char **argv)
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
     find_driver();
     rt(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", argv[a]);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

@@ -324,10 +324,7 @@ static void no_bytes(void)
     t_device_free(device);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {
+static const t_named_t table[] = {
     {"staged", staged},   {"away", away},   {"no_room", no_room},   {"columns", columns},
     {"records", records}, {"below", below}, {"no_bytes", no_bytes},
 };
@@ -335,11 +332,6 @@ static const struct {
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", table[i].name);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }

@@ -338,10 +338,7 @@ static void counts(void)
     t_device_free(buffer);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {
+static const t_named_t table[] = {
     {"device", device},       {"orders", orders},   {"mixed", mixed},
     {"freed", freed},         {"behind", behind},   {"counts", counts},
     {"elsewhere", elsewhere}, {"managed", managed}, {"no_room", no_room},
@@ -350,12 +347,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", table[i].name);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }
 

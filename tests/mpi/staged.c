@@ -391,10 +391,7 @@ static void passed(void)
     cudaFree(managed);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} table[] = {
+static const t_named_t table[] = {
     {"outstanding", outstanding}, {"freed", freed},
     {"ordering", ordering},       {"bottom", bottom},
     {"columns", columns},         {"far_apart", far_apart},
@@ -410,11 +407,6 @@ int main(int argc, char **argv)
     t_init(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (t_size > MAX_RANKS)
         t_fatal("not for more than %d ranks", MAX_RANKS);
-    for (int a = 1; a < argc; a++)
-        for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-            if (strcmp(argv[a], table[i].name) == 0) {
-                t_case("%s", table[i].name);
-                table[i].run();
-            }
+    t_cases(argc, argv, table, sizeof(table) / sizeof(table[0]));
     return t_finish();
 }
