@@ -257,6 +257,19 @@ bool sim_script_run(sim_script_t *script)
     return world->failure[0] == 0;
 }
 
+bool sim_script_failed(const sim_script_t *script)
+{
+    int i, k;
+
+    for (i = 0; i < script->world->options.nprocs; i++) {
+        for (k = 0; k < script->ncalls; k++) {
+            if (script->ranks[i].posted[k].status < 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 void sim_script_free(sim_script_t *script)
 {
     int i, t;

@@ -107,6 +107,8 @@ typedef struct sim_script {
 
 sim_script_t *sim_script_new(sim_world_t *world);
 void sim_script_free(sim_script_t *script);
+/* Whether some rank's call ended with an error. */
+bool sim_script_failed(const sim_script_t *script);
 
 /* A team of all processes, rank = process. */
 int sim_script_team(sim_script_t *script);

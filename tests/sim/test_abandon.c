@@ -71,19 +71,6 @@ static sim_case_t abandon_case(int nprocs, const char *algorithm, const sim_mode
     return c;
 }
 
-static bool any_failed(const sim_script_t *script)
-{
-    int i, k;
-
-    for (i = 0; i < script->world->options.nprocs; i++) {
-        for (k = 0; k < CALLS; k++) {
-            if (script->ranks[i].posted[k].status < 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Events that all of it takes when nothing fails. */
 static uint64_t count_events(int nprocs, const char *algorithm, const sim_mode_t *mode,
                              uint64_t seed)
@@ -94,7 +81,7 @@ static uint64_t count_events(int nprocs, const char *algorithm, const sim_mode_t
     fault.happened = true;
     c = abandon_case(nprocs, algorithm, mode, seed);
     assert_true(sim_script_run(c.script));
-    assert_false(any_failed(c.script));
+    assert_false(sim_script_failed(c.script));
     n = c.world->events_run;
     assert_true(sim_case_end(&c, "nothing fails"));
     return n;
@@ -113,7 +100,7 @@ static void run_one(int nprocs, const char *algorithm, const sim_mode_t *mode, u
     for (k = 0; k < CALLS; k++)
         c.script->calls[k].partly = fault.kind != BREAK;
     sim_script_run(c.script);
-    *failed += any_failed(c.script);
+    *failed += sim_script_failed(c.script);
     snprintf(what, sizeof(what), "%d ranks, %s, %s: %s of process %d at event %llu", nprocs,
              algorithm, mode->name, fault.kind == CUT ? "a connection" : "the device", fault.victim,
              (unsigned long long)fault.event);

@@ -29,19 +29,6 @@ static sim_case_t fault_case(int nprocs, uint64_t seed, const char *algorithm,
     return c;
 }
 
-static bool somebody_failed(const sim_script_t *script)
-{
-    int i, k;
-
-    for (i = 0; i < script->world->options.nprocs; i++) {
-        for (k = 0; k < CALLS; k++) {
-            if (script->ranks[i].posted[k].status < 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 static bool is_host(gdr_status_t status)
 {
     return status == GDR_ERR_DECLINED || status == GDR_ERR_MIXED;
@@ -138,7 +125,7 @@ static void run_at_turns(void (*hook)(sim_script_t *), uint64_t first, const cha
         fault_turn = first + i * 29;
         c.script->hook = hook;
         sim_script_run(c.script);
-        failed += somebody_failed(c.script);
+        failed += sim_script_failed(c.script);
         assert_true(sim_case_end(&c, what));
     }
     print_message("%s: calls failed in %u of 80 runs\n", what, failed);

@@ -44,17 +44,25 @@ static void json_head(const bench_report_t *r)
             bench_format_json(r->device, text, sizeof(text)), r->emulated ? "true" : "false");
 }
 
+int bench_report_json(const char *name, FILE **json)
+{
+    FILE *file;
+
+    if (name == NULL)
+        return 0;
+    file = fopen(name, "w");
+    if (file == NULL) {
+        fprintf(stderr, "gdr_bench: --json %s: %s\n", name, strerror(errno));
+        return -1;
+    }
+    *json = file;
+    return 0;
+}
+
 int bench_report_open(bench_report_t *report)
 {
-    const char *name = report->options->json;
-
-    if (name != NULL) {
-        report->json = fopen(name, "w");
-        if (report->json == NULL) {
-            fprintf(stderr, "gdr_bench: --json %s: %s\n", name, strerror(errno));
-            return -1;
-        }
-    }
+    if (bench_report_json(report->options->json, &report->json) != 0)
+        return -1;
     print_head(report);
     json_head(report);
     return 0;

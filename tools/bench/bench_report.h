@@ -18,6 +18,9 @@ typedef struct bench_report {
     uint64_t host_bytes, wrong;
 } bench_report_t;
 
+/* Opens the file that --json names (NULL: none, *json stays as it is). 0, or -1 and it was said. */
+int bench_report_json(const char *name, FILE **json);
+
 /* -1 after a line on stderr: the JSON file cannot be written. */
 int bench_report_open(bench_report_t *report);
 void bench_report_row(bench_report_t *report, const bench_row_t *row);

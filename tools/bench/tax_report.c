@@ -1,6 +1,7 @@
 #include "tax_report.h"
 
 #include "bench_format.h"
+#include "bench_report.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,15 +37,8 @@ static void json_head(const tax_report_t *r)
 
 int tax_report_open(tax_report_t *report)
 {
-    const char *name = report->options->json;
-
-    if (name != NULL) {
-        report->json = fopen(name, "w");
-        if (report->json == NULL) {
-            fprintf(stderr, "gdr_bench: --json %s: %s\n", name, strerror(errno));
-            return -1;
-        }
-    }
+    if (bench_report_json(report->options->json, &report->json) != 0)
+        return -1;
     print_head(report);
     json_head(report);
     return 0;
