@@ -4,6 +4,7 @@
 PASSED=0
 FAILED=0
 SKIPPED=0
+FAILED_LOGS=() # of suites that print a line per test
 
 # Adds up and prints one suite's line: count NAME SECONDS PASSED FAILED SKIPPED
 count() {
@@ -52,6 +53,17 @@ suite_of_tests() {
         failed=1
     fi
     count "$name" $((SECONDS - start)) "$passed" "$failed" "$skipped"
+    [ "$failed" = 0 ] || FAILED_LOGS+=("$log")
+}
+
+# What failed and why, once more where a reader looks first: at the end.
+retell_failures() {
+    local log
+
+    for log in "${FAILED_LOGS[@]}"; do
+        printf '\n== %s\n' "$log"
+        grep -E -A 8 '^(FAIL|XPASS|ERROR)' "$log" | cut -c 1-200 | tail -n 40
+    done
 }
 
 # automake's harness, one test at a time: ranks already fill the machine. make_check TREE [TEST...]
@@ -130,6 +142,7 @@ check_all() {
     suite_of_tests "mpi4py" mpi4py_suite
     suite_of_tests "RDMA" rdma_check
     suite_of_tests "mutants" make -s -C "$BUILD" mutants
+    retell_failures
     say "took $((SECONDS - begin)) s; logs in build/logs"
     echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
     [ "$FAILED" = 0 ]
