@@ -74,6 +74,25 @@ static const struct {
     {"MPI_Allreduce in place", FZ_BLOCKING, true},
     {"MPI_Iallreduce", FZ_NONBLOCKING, false},
     {"MPI_Iallreduce in place", FZ_NONBLOCKING, true},
+    {"MPI_Allreduce_init", FZ_PERSISTENT, false},
+    {"MPI_Allreduce_init in place", FZ_PERSISTENT, true},
+};
+
+/* The other collectives: all operations and types in one cell, every kind of memory for both. */
+static const struct {
+    const char *names[2]; /* blocking, nonblocking */
+    fz_coll_t coll;
+    bool reduces;
+} others[] = {
+    {{"MPI_Reduce", "MPI_Ireduce"}, FZ_REDUCE, true},
+    {{"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block"}, FZ_REDUCE_SCATTER_BLOCK, true},
+    {{"MPI_Scan", "MPI_Iscan"}, FZ_SCAN, true},
+    {{"MPI_Exscan", "MPI_Iexscan"}, FZ_EXSCAN, true},
+    {{"MPI_Bcast", "MPI_Ibcast"}, FZ_BCAST, false},
+    {{"MPI_Gather", "MPI_Igather"}, FZ_GATHER, false},
+    {{"MPI_Scatter", "MPI_Iscatter"}, FZ_SCATTER, false},
+    {{"MPI_Allgather", "MPI_Iallgather"}, FZ_ALLGATHER, false},
+    {{"MPI_Alltoall", "MPI_Ialltoall"}, FZ_ALLTOALL, false},
 };
 
 /* ---- a cell --------------------------------------------------------------------------------- */
@@ -83,16 +102,29 @@ typedef struct cell {
     int runs;
 } cell_t;
 
-static void one(const fz_step_t *step, const fz_comm_t *comm, cell_t *cell)
+/* Of other collectives only those that are staged are counted. */
+static const char *way_of(const fz_step_t *step, uint64_t staged_before)
 {
     char path[64];
+
+    if (step->coll != FZ_ALLREDUCE)
+        return t_pvar("staged_calls") > staged_before ? "staged" : "host";
+    t_pvar_text("last_path", path, sizeof(path));
+    return strncmp(path, "gdr/", 4) == 0     ? "device"
+           : strcmp(path, "staged") == 0     ? "staged"
+           : strcmp(path, "host") == 0       ? "host"
+                                             : "unknown";
+}
+
+static void one(const fz_step_t *step, const fz_comm_t *comm, cell_t *cell)
+{
+    uint64_t staged = t_pvar("staged_calls");
+    const char *path;
     fz_call_t call;
 
     fz_call_begin(&call, step, comm, MPI_COMM_WORLD, false);
     MPI_Wait(&call.request, MPI_STATUS_IGNORE);
-    t_pvar_text("last_path", path, sizeof(path));
-    if (strncmp(path, "gdr/", 4) == 0)
-        strcpy(path, "device");
+    path = way_of(step, staged);
     fz_call_check(&call);
     fz_call_end(&call);
     if (cell->runs++ == 0)
@@ -188,6 +220,63 @@ static void table(size_t number, const fz_comm_t *comm)
     }
 }
 
+/* All classes of operations and types; for collectives that only move bytes every type once. */
+static void run_all_rows(bool reduces, fz_step_t *step, const fz_comm_t *comm, cell_t *cell)
+{
+    size_t n = reduces ? 0 : fz_moved_types();
+
+    step->random = fz_hash(step->random, 1, 1);
+    for (step->type = 0; step->type < n; step->type++)
+        one(step, comm, cell);
+    for (size_t r = 0; reduces && r < sizeof(rows) / sizeof(rows[0]); r++)
+        run_cell(&rows[r], step, comm, cell);
+}
+
+static void others_row(size_t number, bool nonblocking, bool in_place, const fz_comm_t *comm)
+{
+    say("| ");
+    say(others[number].names[nonblocking]);
+    say(in_place ? " in place |" : " |");
+    for (int c = 0; c < COLUMNS; c++) {
+        fz_step_t step = {.kind = FZ_CALL, .count = 67, .random = number + 1};
+        cell_t cell = {0};
+
+        if (columns[c].send != columns[c].recv)
+            continue;
+        step.coll = others[number].coll;
+        step.way = nonblocking ? FZ_NONBLOCKING : FZ_BLOCKING;
+        step.in_place = in_place;
+        step.memory[0] = step.memory[1] = (int)columns[c].send + 1;
+        run_all_rows(others[number].reduces, &step, comm, &cell);
+        say(" ");
+        say(cell.path);
+        say(" |");
+    }
+    say("\n");
+}
+
+static void others_table(const fz_comm_t *comm)
+{
+    say("\n## The other collectives\n\nAll operations and types, derived and users', in each "
+        "cell.\n\n| call |");
+    for (int c = 0; c < COLUMNS; c++) {
+        if (columns[c].send != columns[c].recv)
+            continue;
+        say(" ");
+        say(columns[c].name);
+        say(" |");
+    }
+    say("\n|---|");
+    for (int c = 0; c < COLUMNS; c++)
+        if (columns[c].send == columns[c].recv)
+            say("---|");
+    say("\n");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        for (int way = 0; way < 4; way++)
+            if (way < 2 || others[i].coll != FZ_BCAST)
+                others_row(i, way % 2 != 0, way >= 2, comm);
+}
+
 static const char introduction[] =
     "# Which way a call goes\n"
     "\n"
@@ -209,6 +298,7 @@ int main(int argc, char **argv)
     say(introduction);
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
         table(c, &world.comms[0]);
+    others_table(&world.comms[0]);
     fz_elements_close();
     fflush(stdout);
     if (t_failures() == 0 && freopen("/dev/null", "w", stdout) == NULL)

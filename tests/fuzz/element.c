@@ -112,6 +112,14 @@ bool fz_plain(size_t t, size_t o, fz_step_t *step, const t_type_t **type, t_op_t
     return true;
 }
 
+size_t fz_moved_types(void)
+{
+    size_t n;
+
+    fz_user_types(&n);
+    return plain_types + n;
+}
+
 const fz_type_t *fz_choose_moved(const fz_step_t *step)
 {
     size_t n;

@@ -50,6 +50,7 @@ const fz_type_t *fz_choose(const fz_step_t *step, fz_op_t *op);
 /* How a step names predefined type number t and its operation number o; false: there is none. */
 bool fz_plain(size_t t, size_t o, fz_step_t *step, const t_type_t **type, t_op_t *op);
 const fz_type_t *fz_choose_moved(const fz_step_t *step); /* any type; nothing is computed */
+size_t fz_moved_types(void); /* numbers of step->type that are different types there */
 
 fz_value_t fz_input(const fz_type_t *type, const fz_op_t *op, uint64_t data, int rank, size_t i);
 /* a op b, a from the lower rank. */
