@@ -147,6 +147,20 @@ static inline bool gdr_ompi_of_world(const struct ompi_communicator_t *comm)
 #error "coll/gdr is written against Open MPI 4.1 and 5.0"
 #endif
 
+/*
+ * Takes a reference to a communicator, for a call that may outlive its handle; OBJ_RELEASE ends it.
+ * An inter-communicator whose number is below its parent's holds one more by itself, so that
+ * MPI_Finalize may free both in any order, and MPI_Comm_free then releases it until nobody holds it
+ * any more: also references of others. That one is taken over.
+ */
+static inline void gdr_ompi_comm_retain(struct ompi_communicator_t *comm)
+{
+    if (OMPI_COMM_IS_EXTRA_RETAIN(comm))
+        comm->c_flags &= ~(uint32_t)OMPI_COMM_EXTRA_RETAIN;
+    else
+        OBJ_RETAIN(comm);
+}
+
 /* Whether it takes device buffers itself. */
 static inline bool gdr_ompi_cuda_aware(void)
 {

@@ -57,7 +57,7 @@ gdr_mca_request_t *gdr_request_new(gdr_mca_module_t *module, const gdr_mca_args_
     base->req_status.MPI_ERROR = MPI_SUCCESS;
     base->req_mpi_object.comm = module->comm;
     /* The communicator may be freed while the call is pending; its number must stay taken. */
-    OBJ_RETAIN(module->comm);
+    gdr_ompi_comm_retain(module->comm);
     request->module = module;
     request->args = *args;
     return request;

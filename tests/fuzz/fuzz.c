@@ -5,7 +5,7 @@
  * --uniform: all buffers of a call on the device, or none; --host: all on the host, to see what
  * Open MPI does by itself; --allreduce: no other collective;
  * --only: calls outside are left out (communicators and the rest stay as they were);
- * --words: every call of every rank in words on stderr.
+ * --words: every call and communicator of every rank in words on stderr.
  */
 #include "tests/fuzz/disturb.h"
 #include "tests/fuzz/requests.h"
@@ -80,11 +80,17 @@ static void make_comm(const fz_step_t *step)
             make_inter(step, made);
     }
     check_made(step, made);
+    if (options.words)
+        fprintf(stderr, "rank %d: communicator %d is a %s of %d: %s\n", t_rank, step->comm,
+                names[step->make], step->parent,
+                comms[step->comm] == MPI_COMM_NULL ? "not in it" : "in it");
 }
 
 static void free_comm(int comm)
 {
     t_case("freeing communicator %d", comm);
+    if (options.words)
+        fprintf(stderr, "rank %d: communicator %d is freed\n", t_rank, comm);
     fz_requests_leave(&requests, comm);
     if (comms[comm] != MPI_COMM_NULL)
         MPI_Comm_free(&comms[comm]);

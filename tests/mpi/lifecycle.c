@@ -131,16 +131,22 @@ static float *filled(void)
     return device;
 }
 
-static void check_filled(float *device)
+/* The sum of what the ranks first .. end - 1 have filled. */
+static void check_sum(float *device, int first, int end)
 {
     static float host[N];
     int bad = 0;
 
     t_download(host, device, sizeof(host));
     for (int i = 0; i < N; i++)
-        bad += 2 * host[i] != (float)(t_size * (t_size + 1));
+        bad += 2 * host[i] != (float)(end * (end + 1) - first * (first + 1));
     t_check(bad == 0, "%d of %d elements are wrong", bad, N);
     t_device_free(device);
+}
+
+static void check_filled(float *device)
+{
+    check_sum(device, 0, t_size);
 }
 
 /* MPI forbids to cancel or to free the request of a nonblocking collective: it goes on. */
@@ -194,6 +200,41 @@ static void freed_while_pending(void)
         MPI_Waitany(ALL, requests, &index, MPI_STATUS_IGNORE);
         check_filled(device[index]);
     }
+}
+
+/* A duplicate of an inter-communicator whose number is below that one's: Open MPI counts it
+ * otherwise. Communicators that are made while its call is pending stay what they are. */
+static void freed_inter(void)
+{
+    enum { LOW = 4, NEXT = 6 };
+    int middle = t_size / 2, upper = t_rank >= middle;
+    MPI_Comm low[LOW], half, inter, copy, next[NEXT];
+    float *send = filled(), *recv = filled();
+    MPI_Request request;
+
+    for (int i = 0; i < LOW; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &low[i]);
+    MPI_Comm_split(MPI_COMM_WORLD, upper, t_rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : middle, 1, &inter);
+    for (int i = 0; i < LOW; i++)
+        MPI_Comm_free(&low[i]);
+    MPI_Comm_dup(inter, &copy);
+    MPI_Iallreduce(send, recv, N, MPI_FLOAT, MPI_SUM, copy, &request);
+    MPI_Comm_free(&copy);
+    for (int i = 0; i < NEXT; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &next[i]);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check_sum(recv, upper ? 0 : middle, upper ? middle : t_size);
+    t_device_free(send);
+    for (int i = 0; i < NEXT; i++) {
+        float *device = filled();
+
+        MPI_Allreduce(MPI_IN_PLACE, device, N, MPI_FLOAT, MPI_SUM, next[i]);
+        check_filled(device);
+        MPI_Comm_free(&next[i]);
+    }
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
 }
 
 /* One rank ends the job while the others are in their calls. */
@@ -280,6 +321,7 @@ static const t_named_t table[] = {
     {"error_handlers", error_handlers},
     {"forbidden", forbidden},
     {"freed_while_pending", freed_while_pending},
+    {"freed_inter", freed_inter},
     {"aborted", aborted},
     {"registered", registered},
     {"managed_elsewhere", managed_elsewhere},

@@ -5,7 +5,7 @@ gdr=(--mca coll gdr --mca coll_gdr_staging allow)
 run "more communicators than lanes" 60 "$emu" mpirun -np 3 "${gdr[@]}" \
     --mca coll_gdr_window_size 4m "$programs/lifecycle" lanes
 run "np 3" 60 "$emu" --devices 2 mpirun -np 3 "${gdr[@]}" "$programs/lifecycle" before_and_after \
-    alternating_devices freed_while_pending registered
+    alternating_devices freed_while_pending freed_inter registered
 run "managed memory that another device writes" 60 "$emu" --devices 2 --delay 1000 mpirun -np 2 \
     "${gdr[@]}" "$programs/lifecycle" managed_elsewhere
 run "devices that alternate, without peer access" 60 env CUDA_EMU_PEERS=none "$emu" --devices 3 \
