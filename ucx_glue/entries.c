@@ -93,11 +93,11 @@ static void disconnect(gdr_net_peer_t *peer)
     loud(net->params.device, mode);
 }
 
-static gdr_status_t import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
-                           gdr_net_rmem_t **rmem)
+static gdr_status_t import(gdr_net_peer_t *peer, const gdr_net_mem_t *from, const void *packed,
+                           size_t bytes, gdr_net_rmem_t **rmem)
 {
     int mode = quiet(peer->net);
-    gdr_status_t status = gdr_ucx_import(peer, packed, bytes, rmem);
+    gdr_status_t status = gdr_ucx_import(peer, from, packed, bytes, rmem);
 
     loud(peer->net->params.device, mode);
     return status;

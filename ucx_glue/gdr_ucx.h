@@ -30,8 +30,9 @@ typedef struct gdr_ucx_counters {
 } gdr_ucx_counters_t;
 
 /* UCX looks at the calling thread's current CUDA context, which an application's threads need not
- * have: always to map a peer's window, before 1.20 for everything. Host memory it registers in that
- * context, and loses with it: alloc_host() makes the one of home() current. From the device room.
+ * have: always to find out whether a peer's window can be reached, before 1.20 for everything. Host
+ * memory it registers in that context, and loses with it. So a call that is about memory of a
+ * device is made in its owner's context, others in that of home(). From the device room.
  */
 typedef struct gdr_ucx_device {
     uint64_t (*owner)(uint64_t address); /* gdr_device_owner */

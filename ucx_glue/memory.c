@@ -84,6 +84,17 @@ static gdr_status_t map_and_check(gdr_net_mem_t *mem, const ucp_mem_map_params_t
     return status;
 }
 
+static bool is_second_device(gdr_net_t *net, uint64_t owner)
+{
+    if (!net->one_device || net->owner == 0 || net->owner == owner)
+        return false;
+    GDR_LOG(net->log, net->one_device_said ? GDR_LOG_DEBUG : GDR_LOG_WARN,
+            "UCX %s serves one device of a process, 1.19 and newer ones serve several",
+            ucp_get_version_string());
+    net->one_device_said = true;
+    return true;
+}
+
 gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t bytes,
                                      gdr_net_mem_t **out)
 {
@@ -103,6 +114,10 @@ gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t by
     mem->device = true;
     mem->address = address;
     mem->owner = net->params.device != NULL ? net->params.device->owner(address) : 0;
+    if (is_second_device(net, mem->owner)) {
+        free(mem);
+        return GDR_ERR_UNSUPPORTED;
+    }
     entered = gdr_ucx_enter(net, mem->owner);
     status = map_and_check(mem, &params);
     gdr_ucx_leave(net, entered);
@@ -130,7 +145,7 @@ gdr_status_t gdr_ucx_alloc_host(gdr_net_t *net, size_t bytes, void **address, gd
 
     if (mem == NULL)
         return GDR_ERR_NO_MEMORY;
-    entered = gdr_ucx_enter(net, net->params.device != NULL ? net->params.device->home() : 0);
+    entered = gdr_ucx_enter(net, 0);
     status = map_region(mem, &params);
     gdr_ucx_leave(net, entered);
     if (status != GDR_OK) {
@@ -230,7 +245,7 @@ gdr_status_t gdr_ucx_map(gdr_net_rmem_t *rmem, uint64_t *address)
 
     if (!rmem->device)
         return GDR_ERR_UNSUPPORTED;
-    entered = gdr_ucx_enter(net, net->owner);
+    entered = gdr_ucx_enter(net, rmem->from);
     status = ucp_rkey_ptr(rmem->rkey, rmem->address, &local);
     gdr_ucx_leave(net, entered);
     if (status != UCS_OK) {
@@ -255,8 +270,10 @@ static void check_reach(gdr_net_rmem_t *rmem)
     net->emulation_said = true;
 }
 
-gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
-                            gdr_net_rmem_t **out)
+/* UCX takes cuda_ipc into the key if the device that is current here reaches the peer's, not the
+ * one that a put comes from. */
+gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const gdr_net_mem_t *from, const void *packed,
+                            size_t bytes, gdr_net_rmem_t **out)
 {
     const gdr_log_t *log = peer->net->log;
     gdr_net_rmem_t *rmem;
@@ -272,7 +289,8 @@ gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t byt
         gdr_error(log, "no memory for a peer's region");
         return GDR_ERR_NO_MEMORY;
     }
-    entered = gdr_ucx_enter_if_old(peer->net);
+    rmem->from = from->owner;
+    entered = gdr_ucx_enter(peer->net, rmem->from);
     status = ucp_ep_rkey_unpack(peer->ep, (const char *)packed + sizeof(head), &rmem->rkey);
     gdr_ucx_leave(peer->net, entered);
     if (status != UCS_OK) {

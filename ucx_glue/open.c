@@ -21,12 +21,14 @@ gdr_status_t gdr_ucx_failed(const gdr_log_t *log, const char *what, ucs_status_t
 
 bool gdr_ucx_enter(const gdr_net_t *net, uint64_t owner)
 {
-    return net->params.device != NULL && net->params.device->enter(owner);
+    const gdr_ucx_device_t *device = net->params.device;
+
+    return device != NULL && device->enter(owner != 0 ? owner : device->home());
 }
 
-bool gdr_ucx_enter_if_old(const gdr_net_t *net)
+bool gdr_ucx_enter_if_old(const gdr_net_t *net, uint64_t owner)
 {
-    return net->needs_context && gdr_ucx_enter(net, net->owner);
+    return net->needs_context && gdr_ucx_enter(net, owner != 0 ? owner : net->owner);
 }
 
 void gdr_ucx_leave(const gdr_net_t *net, bool entered)
@@ -66,7 +68,7 @@ static double seconds(void)
 void gdr_ucx_close(gdr_net_t *net)
 {
     double end = seconds() + 1.0;
-    bool entered = gdr_ucx_enter_if_old(net);
+    bool entered = gdr_ucx_enter(net, 0);
 
     if (net->self != NULL)
         gdr_ucx_disconnect(net->self);
@@ -112,6 +114,8 @@ static gdr_status_t create_worker(gdr_net_t *net)
     return GDR_OK;
 }
 
+/* Before this version cuda_ipc makes its streams for the first context that it meets, no other. */
+#define SEVERAL_DEVICES_MINOR 19
 /* From this version on UCX finds the context of a put by itself. */
 #define FINDS_CONTEXTS_MINOR 20
 /* From this version on ucp_rkey_ptr knows cuda_ipc. */
@@ -130,6 +134,7 @@ static gdr_status_t start(gdr_net_t *net)
     ucp_get_version(&major, &minor, &release);
     net->maps_windows = major > 1 || minor >= MAPS_WINDOWS_MINOR;
     net->needs_context = major == 1 && minor < FINDS_CONTEXTS_MINOR;
+    net->one_device = major == 1 && minor < SEVERAL_DEVICES_MINOR;
     return status;
 }
 
@@ -137,6 +142,7 @@ gdr_status_t gdr_ucx_start(const gdr_ucx_params_t *params, const gdr_log_t *log,
 {
     gdr_status_t status;
     gdr_net_t *net = calloc(1, sizeof(*net));
+    bool entered;
 
     if (net == NULL) {
         gdr_error(log, "no memory for the network");
@@ -145,7 +151,9 @@ gdr_status_t gdr_ucx_start(const gdr_ucx_params_t *params, const gdr_log_t *log,
     net->log = log;
     net->params = *params;
     net->counters = params->counters != NULL ? params->counters : &net->no_counters;
+    entered = gdr_ucx_enter(net, 0);
     status = start(net);
+    gdr_ucx_leave(net, entered);
     if (status != GDR_OK) {
         free(net);
         return status;

@@ -142,7 +142,7 @@ gdr_status_t gdr_ucx_peer_create(gdr_net_t *net, const void *address, size_t byt
 gdr_status_t gdr_ucx_connect(gdr_net_t *net, const void *address, size_t bytes,
                              gdr_net_peer_t **peer)
 {
-    bool entered = gdr_ucx_enter_if_old(net);
+    bool entered = gdr_ucx_enter(net, 0);
     gdr_status_t status = gdr_ucx_peer_create(net, address, bytes, peer);
 
     gdr_ucx_leave(net, entered);

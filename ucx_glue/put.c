@@ -209,7 +209,7 @@ static void drop_marked(gdr_net_t *net, const gdr_ucx_op_t *op)
 
 unsigned gdr_ucx_progress(gdr_net_t *net)
 {
-    bool entered = gdr_ucx_enter_if_old(net);
+    bool entered = gdr_ucx_enter_if_old(net, 0);
     unsigned events = ucp_worker_progress(net->worker);
     gdr_ucx_op_t *op;
 
@@ -251,6 +251,10 @@ static bool valid(const gdr_net_peer_t *peer, const char *what, const gdr_net_rm
     if (rmem->device != lmem->device) {
         gdr_error(net->log, "%s: from %s to %s memory, which is never done", what,
                   lmem->device ? "device" : "host", rmem->device ? "device" : "host");
+        return false;
+    }
+    if (rmem->device && rmem->from != lmem->owner) {
+        gdr_error(net->log, "%s: from another device than the key is for", what);
         return false;
     }
     return inside(net, what, loff, bytes, lmem->bytes) &&
@@ -298,7 +302,7 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
         set_word(op, word);
     if (word != NULL && bytes != 0)
         gdr_ucx_verify_begin(op, rmem, roff, lmem, loff, bytes);
-    entered = gdr_ucx_enter_if_old(peer->net);
+    entered = gdr_ucx_enter_if_old(peer->net, lmem->owner);
     if (bytes != 0) {
         peer->net->counters->puts++;
         peer->net->counters->put_bytes += bytes;
@@ -323,7 +327,7 @@ void gdr_ucx_flush(gdr_net_peer_t *peer, gdr_net_op_t *public)
 
     if (!begin(peer, public, GDR_UCX_STEP_LAST))
         return;
-    entered = gdr_ucx_enter_if_old(peer->net);
+    entered = gdr_ucx_enter_if_old(peer->net, 0);
     after_post(op, post_flush(op));
     gdr_ucx_leave(peer->net, entered);
 }

@@ -31,7 +31,7 @@ gdr_status_t gdr_ucx_import_own(gdr_net_mem_t *mem, gdr_net_rmem_t **rmem)
     }
     status = gdr_ucx_pack(mem, packed, &bytes);
     if (status == GDR_OK)
-        status = gdr_ucx_import(self, packed, bytes, rmem);
+        status = gdr_ucx_import(self, mem, packed, bytes, rmem);
     free(packed);
     return status;
 }

@@ -72,12 +72,14 @@ struct gdr_net {
     gdr_ucx_verify_t *verifies;
     gdr_net_rmem_t *kept; /* until the net is closed */
     gdr_ucx_check_t check;
-    gdr_net_peer_t *self; /* this process; NULL until needed */
-    uint64_t owner;       /* context of the window that was registered last */
+    gdr_net_peer_t *self;    /* this process; NULL until needed */
+    uint64_t owner;          /* context of the window that was registered last */
     void (*lost)(void *ctx); /* whom to tell that a peer has failed, or NULL */
     void *lost_ctx;
-    bool maps_windows;    /* this UCX can: where it fails, the device is out of reach */
-    bool needs_context;   /* this UCX wants it to be current for puts and progress */
+    bool maps_windows;  /* this UCX can: where it fails, the device is out of reach */
+    bool needs_context; /* this UCX wants it to be current for puts and progress */
+    bool one_device;    /* this UCX takes no windows on a second one */
+    bool one_device_said;
     bool windows_checked;
     bool transports_said, emulation_said;
     char path_said[128]; /* how UCX describes puts of device memory, as last said */
@@ -97,11 +99,11 @@ struct gdr_net_peer {
     gdr_net_t *net;
     ucp_ep_h ep;
     gdr_status_t status;
-    bool only_ipc;       /* nothing but cuda_ipc spares device memory the way through the host */
+    bool only_ipc; /* nothing but cuda_ipc spares device memory the way through the host */
     bool has_rdma;
-    unsigned path_class; /* sizes whose way to this peer is known: 0 none, 1 small, 2 all */
-    bool reports_errors; /* made with UCP_ERR_HANDLING_MODE_PEER */
-    gdr_ucx_op_t *ops;   /* in progress */
+    unsigned path_class;      /* sizes whose way to this peer is known: 0 none, 1 small, 2 all */
+    bool reports_errors;      /* made with UCP_ERR_HANDLING_MODE_PEER */
+    gdr_ucx_op_t *ops;        /* in progress */
     gdr_net_rmem_t *released; /* with operations in progress: they may use them */
     gdr_ucx_verify_t *verify; /* NULL: nothing was put yet that could be read back */
 };
@@ -113,12 +115,14 @@ struct gdr_net_rmem {
     uint64_t address;
     uint64_t bytes;
     bool device;
+    uint64_t from; /* context of the device memory that may be put to it */
 };
 
-/* Makes a context current for a call into UCX; true: gdr_ucx_leave() must follow. */
+/* Makes a context current for a call into UCX, 0: that of a device that is open; true:
+ * gdr_ucx_leave() must follow. */
 bool gdr_ucx_enter(const gdr_net_t *net, uint64_t owner);
-/* The same around calls for which only an old UCX needs it. */
-bool gdr_ucx_enter_if_old(const gdr_net_t *net);
+/* The same around calls for which only an old UCX needs it; 0: of the window registered last. */
+bool gdr_ucx_enter_if_old(const gdr_net_t *net, uint64_t owner);
 void gdr_ucx_leave(const gdr_net_t *net, bool entered);
 
 /* open.c */
@@ -150,8 +154,8 @@ gdr_status_t gdr_ucx_register_device(gdr_net_t *net, uint64_t address, size_t by
 gdr_status_t gdr_ucx_alloc_host(gdr_net_t *net, size_t bytes, void **address, gdr_net_mem_t **mem);
 void gdr_ucx_deregister(gdr_net_t *net, gdr_net_mem_t *mem);
 gdr_status_t gdr_ucx_pack(gdr_net_mem_t *mem, void *buffer, size_t *bytes);
-gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
-                            gdr_net_rmem_t **rmem);
+gdr_status_t gdr_ucx_import(gdr_net_peer_t *peer, const gdr_net_mem_t *from, const void *packed,
+                            size_t bytes, gdr_net_rmem_t **rmem);
 /* At once, or with the peer while operations to it are in progress. */
 void gdr_ucx_release(gdr_net_rmem_t *rmem);
 /* Releases it when the net is closed: an operation that nobody waits for any more may use it. */

@@ -111,11 +111,18 @@ struct gdr_proc {
     uint8_t parts_type;
 };
 
+/* What puts from one of our devices to another process's window need. */
+typedef struct gdr_import {
+    struct gdr_import *next;
+    const gdr_device_t *from;
+    gdr_net_rmem_t *rmem;
+} gdr_import_t;
+
 /* A window of another process. */
 typedef struct gdr_rwindow {
     struct gdr_rwindow *next;
+    gdr_import_t *imports; /* one for each device, made when first needed */
     uint32_t id;
-    gdr_net_rmem_t *rmem; /* NULL until first needed */
     uint32_t bytes;
     uint8_t packed[];
 } gdr_rwindow_t;

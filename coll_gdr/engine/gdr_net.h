@@ -57,8 +57,10 @@ typedef struct gdr_net_ops {
     gdr_status_t (*connect)(gdr_net_t *net, const void *address, size_t bytes,
                             gdr_net_peer_t **peer);
     void (*disconnect)(gdr_net_peer_t *peer);
-    gdr_status_t (*import)(gdr_net_peer_t *peer, const void *packed, size_t bytes,
-                           gdr_net_rmem_t **rmem);
+    /* `from`: a region of this process, of the device or the host memory that will be put from:
+     * which way puts take is decided here, so each device needs a key of its own. Not kept. */
+    gdr_status_t (*import)(gdr_net_peer_t *peer, const gdr_net_mem_t *from, const void *packed,
+                           size_t bytes, gdr_net_rmem_t **rmem);
     void (*release)(gdr_net_rmem_t *rmem);
 
     /* Device address of the peer's region in this process, valid until release();

@@ -29,8 +29,13 @@ static void proc_close(gdr_engine_t *engine, gdr_proc_t *proc)
         gdr_rwindow_t *window = proc->windows;
 
         proc->windows = window->next;
-        if (window->rmem != NULL)
-            engine->net_ops->release(window->rmem);
+        while (window->imports != NULL) {
+            gdr_import_t *import = window->imports;
+
+            window->imports = import->next;
+            engine->net_ops->release(import->rmem);
+            free(import);
+        }
         free(window);
     }
     if (proc->page != NULL)
@@ -149,38 +154,63 @@ static gdr_status_t connect_proc(gdr_engine_t *engine, gdr_proc_t *proc)
         status =
             engine->net_ops->connect(engine->net, proc->address, proc->address_bytes, &proc->peer);
     if (status == GDR_OK && proc->page == NULL)
-        status = engine->net_ops->import(proc->peer, proc->address + proc->address_bytes,
-                                         proc->page_bytes, &proc->page);
+        status = engine->net_ops->import(proc->peer, engine->page_mem,
+                                         proc->address + proc->address_bytes, proc->page_bytes,
+                                         &proc->page);
     return status;
 }
 
-static gdr_status_t import_window(gdr_engine_t *engine, gdr_proc_t *proc, uint32_t id,
+static gdr_status_t import_from(const gdr_team_t *team, gdr_proc_t *proc, gdr_rwindow_t *window,
+                                gdr_net_rmem_t **rmem)
+{
+    gdr_import_t *import = window->imports;
+    gdr_status_t status;
+
+    while (import != NULL && import->from != team->device)
+        import = import->next;
+    if (import != NULL) {
+        *rmem = import->rmem;
+        return GDR_OK;
+    }
+    import = calloc(1, sizeof(*import));
+    if (import == NULL)
+        return GDR_ERR_NO_MEMORY;
+    status = team->engine->net_ops->import(proc->peer, team->lane->window->mem, window->packed,
+                                           window->bytes, &import->rmem);
+    if (status != GDR_OK) {
+        free(import);
+        return status;
+    }
+    import->from = team->device;
+    import->next = window->imports;
+    window->imports = import;
+    *rmem = import->rmem;
+    return GDR_OK;
+}
+
+static gdr_status_t import_window(const gdr_team_t *team, gdr_proc_t *proc, uint32_t id,
                                   gdr_net_rmem_t **rmem)
 {
     gdr_rwindow_t *window = proc->windows;
-    gdr_status_t status = GDR_OK;
 
     while (window != NULL && window->id != id)
         window = window->next;
     if (window == NULL) {
-        gdr_error(engine->ports.log,
+        gdr_error(team->engine->ports.log,
                   "process %d announced a lane in window %u, which it did not "
                   "announce",
                   proc->proc, id);
         return GDR_ERR_NET;
     }
-    if (window->rmem == NULL)
-        status = engine->net_ops->import(proc->peer, window->packed, window->bytes, &window->rmem);
-    *rmem = window->rmem;
-    return status;
+    return import_from(team, proc, window, rmem);
 }
 
-static gdr_status_t member_connect(gdr_engine_t *engine, gdr_member_t *member)
+static gdr_status_t member_connect(const gdr_team_t *team, gdr_member_t *member)
 {
-    gdr_status_t status = connect_proc(engine, member->proc);
+    gdr_status_t status = connect_proc(team->engine, member->proc);
 
     if (status == GDR_OK)
-        status = import_window(engine, member->proc, member->window_id, &member->window);
+        status = import_window(team, member->proc, member->window_id, &member->window);
     if (status != GDR_OK)
         return status;
     member->page = member->proc->page;
@@ -204,7 +234,7 @@ gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
         if (!member->pushed)
             status = push(team, member);
         if (status == GDR_OK && member->known && !member->ready)
-            status = team->unreached = member_connect(team->engine, member);
+            status = team->unreached = member_connect(team, member);
         waiting = waiting || !member->ready;
     }
     if (status != GDR_OK)
@@ -257,7 +287,7 @@ gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const v
         return GDR_ERR_NO_MEMORY;
     window->id = body.id;
     window->bytes = body.bytes;
-    window->rmem = NULL;
+    window->imports = NULL;
     memcpy(window->packed, (const uint8_t *)payload + sizeof(body), body.bytes);
     window->next = proc->windows;
     proc->windows = window;

@@ -230,6 +230,11 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
     return GDR_OK;
 }
 
+static bool net_failed(const gdr_engine_t *engine)
+{
+    return engine->net_status != GDR_OK && engine->net_status != GDR_INPROGRESS;
+}
+
 static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_status_t *status)
 {
     gdr_engine_t *engine = team->engine;
@@ -243,13 +248,12 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
     *status = team->unreached;
     if (*status != GDR_OK)
         return "no connection to a member";
-    *status = gdr_net_get(engine);
-    if (*status != GDR_OK)
-        return "no network for device memory";
-    if (team->lane == NULL)
+    if (net_failed(engine))
+        *status = engine->net_status;
+    else if (team->lane == NULL) /* opens the network, too */
         *status = gdr_device_get(engine, first->device, &team->device);
     if (*status != GDR_OK)
-        return "device cannot be used";
+        return net_failed(engine) ? "no network for device memory" : "device cannot be used";
     *status = gdr_device_prepare(team->device, first->op, first->type);
     if (*status != GDR_OK)
         return "kernels cannot be loaded";

@@ -100,8 +100,10 @@ static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t 
     device->ordinal = ordinal;
     device->generation = device->ops->generation(device->dev);
     device->ops->caps(device->dev, &device->caps);
-    /* The page comes after the first device: the network registers it in that one's context. */
-    status = engine->page == NULL ? page_open(engine) : GDR_OK;
+    /* Network and page come after the first device: they are made in that one's context. */
+    status = gdr_net_get(engine);
+    if (status == GDR_OK && engine->page == NULL)
+        status = page_open(engine);
     if (status == GDR_OK)
         status = words_open(device);
     if (status != GDR_OK)

@@ -250,11 +250,12 @@ static void map(rig_t *rig)
 
 static void bad_input(rig_t *rig)
 {
-    static char junk[512];
+    static char bad[512];
     char buffer[4096];
     gdr_net_rmem_t *rmem = NULL;
     gdr_net_peer_t *peer = NULL;
     size_t bytes = 3, needed;
+    const gdr_net_mem_t *mem = rig->window_mem;
     int level = rig->log.level;
 
     NEED(rig, rig->ops->address(rig->net, buffer, &bytes) == GDR_ERR_INVALID, "3 bytes");
@@ -267,9 +268,9 @@ static void bad_input(rig_t *rig)
     NEED(rig, bytes > 3 && bytes <= sizeof(buffer), "%zu bytes", bytes);
     NEED(rig, rig->ops->pack(rig->window_mem, buffer, &bytes) == GDR_OK, "%zu bytes", bytes);
     rig->log.level = -1;
-    NEED(rig, rig->ops->import(rig->peer, buffer, bytes - 1, &rmem) == GDR_ERR_INVALID, "cut");
-    NEED(rig, rig->ops->import(rig->peer, buffer, 2, &rmem) == GDR_ERR_INVALID, "2 bytes");
-    NEED(rig, rig->ops->import(rig->peer, junk, sizeof(junk), &rmem) == GDR_ERR_INVALID, "junk");
+    NEED(rig, rig->ops->import(rig->peer, mem, buffer, bytes - 1, &rmem) == GDR_ERR_INVALID, "cut");
+    NEED(rig, rig->ops->import(rig->peer, mem, buffer, 2, &rmem) == GDR_ERR_INVALID, "2 bytes");
+    NEED(rig, rig->ops->import(rig->peer, mem, bad, sizeof(bad), &rmem) == GDR_ERR_INVALID, "junk");
     NEED(rig, rig->ops->connect(rig->net, NULL, 0, &peer) == GDR_ERR_INVALID, "no address");
     NEED(rig, rmem == NULL && peer == NULL, "an output was set on an error");
     rig->log.level = level;

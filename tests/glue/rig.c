@@ -214,7 +214,7 @@ gdr_net_rmem_t *rig_swap_keys(rig_t *rig, gdr_net_mem_t *mem)
 
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
     bytes = swap(rig, mine, bytes, theirs, sizeof(theirs));
-    status = rig->ops->import(rig->peer, theirs, bytes, &rmem);
+    status = rig->ops->import(rig->peer, mem, theirs, bytes, &rmem);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
     return rmem;
 }

@@ -33,7 +33,7 @@ gdr_mpi_cuda_programs = \
 	tests/mpi/across \
 	tests/mpi/queued \
 	tests/mpi/churn \
-	tests/mpi/memory \
+	tests/mpi/memory tests/mpi/current \
 	tests/mpi/queues \
 	tests/mpi/lifecycle \
 	tests/mpi/large \
@@ -114,6 +114,12 @@ tests_mpi_memory_CPPFLAGS = $(gdr_mpi_cppflags)
 tests_mpi_memory_LDFLAGS = $(gdr_mpi_ldflags)
 tests_mpi_memory_LDADD = $(gdr_mpi_libs)
 tests_mpi_memory_DEPENDENCIES = $(gdr_mpi_cudart)
+
+tests_mpi_current_SOURCES = $(gdr_mpi_harness) tests/mpi/current.c
+tests_mpi_current_CPPFLAGS = $(gdr_mpi_cppflags)
+tests_mpi_current_LDFLAGS = $(gdr_mpi_ldflags)
+tests_mpi_current_LDADD = $(gdr_mpi_libs)
+tests_mpi_current_DEPENDENCIES = $(gdr_mpi_cudart)
 
 tests_mpi_queues_SOURCES = $(gdr_mpi_harness) tests/mpi/queues.c
 tests_mpi_queues_CPPFLAGS = $(gdr_mpi_cppflags)

@@ -10,7 +10,7 @@ whole of that test, and the replacements of source text:
     what: one line
     test: tests/sim/test_allreduce        as in TESTS of the makefile
     run: bash command                     (default: that test)
-    build: targets of make                (default: a program is its own target; a script's are "all")
+    build: targets of make                (default: a program itself, "all" for a script)
     file: path/to/source.c
     <<<<
     text as it is, found exactly once

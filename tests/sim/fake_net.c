@@ -284,8 +284,8 @@ static void net_disconnect(gdr_net_peer_t *peer)
     free(peer);
 }
 
-static gdr_status_t net_import(gdr_net_peer_t *peer, const void *data, size_t bytes,
-                               gdr_net_rmem_t **rmem)
+static gdr_status_t net_import(gdr_net_peer_t *peer, const gdr_net_mem_t *from, const void *data,
+                               size_t bytes, gdr_net_rmem_t **rmem)
 {
     packed_t packed;
 
@@ -296,6 +296,8 @@ static gdr_status_t net_import(gdr_net_peer_t *peer, const void *data, size_t by
         sim_fail(peer->net->proc->world, "imports no key of that process");
         return GDR_ERR_INVALID;
     }
+    if (from->host != (packed.host != 0))
+        sim_fail(peer->net->proc->world, "imports a key for puts from the other kind of memory");
     *rmem = sim_alloc(sizeof(**rmem));
     (*rmem)->peer = peer;
     (*rmem)->address = packed.address;

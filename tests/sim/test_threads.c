@@ -123,10 +123,11 @@ static void net_disconnect(gdr_net_peer_t *peer)
     free(peer);
 }
 
-static gdr_status_t net_import(gdr_net_peer_t *peer, const void *packed, size_t bytes,
-                               gdr_net_rmem_t **rmem)
+static gdr_status_t net_import(gdr_net_peer_t *peer, const gdr_net_mem_t *from, const void *packed,
+                               size_t bytes, gdr_net_rmem_t **rmem)
 {
     (void)peer;
+    (void)from;
     (void)bytes;
     *rmem = sim_alloc(sizeof(**rmem));
     memcpy(&(*rmem)->address, packed, sizeof((*rmem)->address));
