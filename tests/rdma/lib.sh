@@ -36,23 +36,53 @@ packets() {
     rdma statistic show link rxe0/1 | sed -n 's/.*sent_pkts \([0-9]*\).*/\1/p'
 }
 
-# execute SECONDS COMMAND...: under the emulator; output in $work/out, exit status in $status,
-# packets sent from here in $sent, regions of device memory that NICs registered in $device_regions
-execute() {
-    local seconds=$1 before
+# launch SECONDS COMMAND...: under the emulator, in the background as $launched; output in $work/out.
+# A signal goes to mpirun alone: at a second one, sent to its group, it leaves its processes behind.
+launch() {
+    local seconds=$1
 
     shift
     rm -f $job/report.*
     before=$(packets)
+    : >"$work/out"
     # shellcheck disable=SC2046,SC2086 # lists
-    CUDA_EMU_REPORT=$job/report GDR_TEST_ALARM=$seconds timeout -k 10 $((seconds + 10)) \
+    CUDA_EMU_REPORT=$job/report GDR_TEST_ALARM=$seconds timeout --foreground -k 20 $((seconds + 10)) \
         "$emu" --sync $peermem mpirun "${hosts[@]}" ${peermem:+-x LD_PRELOAD} -x LD_LIBRARY_PATH \
         -x GDR_TEST_ALARM -x CUDA_EMU_REPORT -x CUDA_EMU_SYNC -x CUDA_EMU_TWINS $(exported) \
-        --mca coll gdr "$@" >"$work/out" 2>&1 </dev/null
+        --mca coll gdr "$@" >"$work/out" 2>&1 </dev/null &
+    launched=$!
+}
+
+# Waits for it: exit status in $status, packets sent from here in $sent, regions of device memory
+# that NICs registered in $device_regions
+finish() {
+    wait $launched
     status=$?
     sent=$(($(packets) - before))
     device_regions=$(cat $job/report.peermem.* 2>/dev/null |
         awk '/^device regions/ { n += $3 } END { print n + 0 }')
+}
+
+# execute SECONDS COMMAND...
+execute() {
+    launch "$@"
+    finish
+}
+
+# execute_until LINES PATTERN SECONDS COMMAND...: ended as soon as so many lines match. (mpirun waits
+# for ever for a process that has died on another machine.)
+execute_until() {
+    local lines=$1 pattern=$2
+
+    shift 2
+    launch "$@"
+    while kill -0 $launched 2>/dev/null &&
+        [ "$(grep -c -e "$pattern" "$work/out")" -lt "$lines" ]; do
+        sleep 1
+    done
+    sleep 2 # the other stream may come a little later
+    kill $launched 2>/dev/null
+    finish
 }
 
 # sum NODE NAME: of the programs' last lines

@@ -24,7 +24,7 @@ right "two machines, every operation and type" 600 -np 4 "$programs/mpi/matrix" 
 
 # The survivors' calls end with an error that gdr reports; nobody hangs.
 label="two machines, a process dies, the others' calls end with an error"
-execute 400 -np 4 --enable-recovery "$programs/mpi/devices" peer_dies
+execute_until 3 "survives, with" 400 -np 4 --enable-recovery "$programs/mpi/devices" peer_dies
 if [ "$(grep -c "survives, with an error" "$work/out")" = 3 ] && says "coll/gdr .*error"; then
     pass "$label"
 else
