@@ -1,6 +1,7 @@
 #include "plan/gdr_algorithms.h"
 
 static const gdr_algorithm_t *const registry[] = {
+    &gdr_algorithm_oneshot,
     &gdr_algorithm_twoshot,
     &gdr_algorithm_ring,
     NULL,

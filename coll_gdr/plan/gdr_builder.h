@@ -46,6 +46,12 @@ uint32_t gdr_build_copy(gdr_build_t *build, gdr_operand_t from, gdr_operand_t to
 uint32_t gdr_build_reduce(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,
                           const gdr_operand_t *out, uint32_t nout, uint64_t bytes);
 
+/* REDUCEs that p >= 2 inputs need, each but the first with the result of the one before. */
+static inline uint64_t gdr_build_reductions(uint64_t p)
+{
+    return (p + GDR_STEP_MAX_IN - 3) / (GDR_STEP_MAX_IN - 1);
+}
+
 /* The newest step starts only when `step` is done. */
 void gdr_build_after(gdr_build_t *build, uint32_t step);
 

@@ -1,18 +1,11 @@
 #include "plan/gdr_plan.h"
 
-#include "plan/gdr_blocks.h"
+#include "base/gdr_math.h"
 #include "plan/gdr_builder.h"
 #include "plan/gdr_select.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * A message is cut in `depth` segments, so that its steps overlap, as long as each rank's block of
- * a segment keeps this many bytes. With less, the fixed cost of a step (launch, put and flag: about
- * 10 us) outweighs by far what overlapping saves (32 KiB take 1 us on a 400 Gbit/s rail).
- */
-enum { PIPELINE_BLOCK_BYTES = 32 << 10 };
 
 enum {
     DEFAULT_LANE_BYTES = 4 << 20,
@@ -85,22 +78,6 @@ static gdr_status_t check_request(const gdr_plan_request_t *r)
     return gdr_plan_params_error(r->params) == NULL ? GDR_OK : GDR_ERR_INVALID;
 }
 
-/* Elements of every segment but the last. */
-static gdr_status_t segment_elements(const gdr_plan_request_t *r, const gdr_layout_t *layout,
-                                     uint64_t *elements)
-{
-    uint64_t unit = gdr_blocks_unit(r->type_bytes), blocks = layout->shape.seg_chunks;
-    uint64_t most, wanted, n;
-
-    if (!gdr_mul_u64(gdr_align_down(layout->chunk_bytes / r->type_bytes, unit), blocks, &most) ||
-        most == 0 || most > INT64_MAX)
-        return GDR_ERR_UNSUPPORTED;
-    wanted = gdr_min_u64(layout->depth, r->count * r->type_bytes / (PIPELINE_BLOCK_BYTES * blocks));
-    n = gdr_max_u64(gdr_div_up(r->count, most), wanted);
-    *elements = gdr_align_up(gdr_div_up(r->count, n), unit * blocks);
-    return GDR_OK;
-}
-
 static gdr_status_t build_segment(const gdr_plan_request_t *request, const gdr_plan_t *plan,
                                   uint64_t elements, gdr_sched_t **sched)
 {
@@ -135,10 +112,8 @@ static gdr_status_t fill(const gdr_plan_request_t *request, gdr_plan_t *plan)
         return status;
     plan->algorithm = chosen.algorithm;
     plan->layout = chosen.layout;
-    status = segment_elements(request, &plan->layout, &elements);
-    if (status != GDR_OK)
-        return status;
-    plan->nsegments = gdr_div_up(request->count, elements);
+    elements = chosen.elements;
+    plan->nsegments = chosen.nsegments;
     plan->seg_bytes = gdr_min_u64(elements, request->count) * request->type_bytes;
     status = build_segment(request, plan, request->count - (plan->nsegments - 1) * elements,
                            &plan->last);

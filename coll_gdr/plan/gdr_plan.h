@@ -39,10 +39,20 @@ typedef struct gdr_plan_request {
 
 typedef struct gdr_build gdr_build_t; /* a schedule under construction: gdr_builder.h */
 
+/* What an algorithm makes one rank do: counts alone, times are for gdr_cost.h. */
+typedef struct gdr_work {
+    uint64_t steps;   /* exchanges that follow each other in a segment */
+    uint64_t puts;    /* in a segment */
+    uint64_t sent;    /* bytes that it puts in the call */
+    uint64_t touched; /* bytes of device memory that kernels and puts read and write in the call */
+} gdr_work_t;
+
 typedef struct gdr_algorithm {
     const char *name;
     /* Whether it can serve `size` ranks; its needs into *shape. */
     bool (*shape)(const gdr_plan_request_t *request, gdr_shape_t *shape);
+    /* What a call of `bytes` (at most GDR_COST_MAX_BYTES) takes; asked only if it can serve. */
+    void (*work)(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work);
     /* Appends the steps of one segment of `elements` elements. */
     gdr_status_t (*build)(const gdr_plan_request_t *request, const gdr_layout_t *layout,
                           uint64_t elements, gdr_build_t *build);

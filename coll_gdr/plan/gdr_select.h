@@ -4,9 +4,12 @@
 
 #include "plan/gdr_plan.h"
 
+/* A way to serve the request: layout and segmentation, equal on all ranks. */
 typedef struct gdr_candidate {
     const gdr_algorithm_t *algorithm;
     gdr_layout_t layout;
+    uint64_t elements;  /* of every segment but the last */
+    uint64_t nsegments; /* >= 1 */
 } gdr_candidate_t;
 
 /*

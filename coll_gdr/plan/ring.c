@@ -32,6 +32,17 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
     return request->size >= 2 && request->commutative;
 }
 
+static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
+{
+    uint64_t p = (uint64_t)request->size, block = gdr_div_up(bytes, p), others = bytes - bytes / p;
+
+    /* The first block is copied out; then each is added to, put twice, and copied to the result. */
+    *work = (gdr_work_t){.steps = 2 * (p - 1),
+                         .puts = 2 * (p - 1),
+                         .sent = 2 * others,
+                         .touched = 3 * block + (3 + 4 + 2) * others};
+}
+
 /* The block that rank r sends in round t, t <= 2p - 2; in round t - 1 it has received it. */
 static uint32_t block_of(const ring_t *ring, uint32_t t)
 {
@@ -136,4 +147,5 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
     return b->status;
 }
 
-const gdr_algorithm_t gdr_algorithm_ring = {.name = "ring", .shape = shape, .build = build};
+const gdr_algorithm_t gdr_algorithm_ring = {
+    .name = "ring", .shape = shape, .work = work, .build = build};

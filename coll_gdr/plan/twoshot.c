@@ -39,6 +39,18 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
     return peers < UINT32_MAX / 4;
 }
 
+static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
+{
+    uint64_t p = (uint64_t)request->size, block = gdr_div_up(bytes, p), others = bytes - bytes / p;
+    uint64_t partial = p == 1 ? 0 : gdr_build_reductions(p) - 1;
+
+    /* Copied out, put twice, copied to the result; p inputs of one block are reduced. */
+    *work = (gdr_work_t){.steps = p == 1 ? 0 : 2,
+                         .puts = 2 * (p - 1),
+                         .sent = 2 * others,
+                         .touched = (2 + 4 + 2) * others + bytes + (2 + 2 * partial) * block};
+}
+
 static uint64_t block_bytes(const twoshot_t *t, uint32_t b)
 {
     return gdr_blocks_bytes(&t->blocks, b, b + 1);
@@ -219,4 +231,5 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
     return b->status;
 }
 
-const gdr_algorithm_t gdr_algorithm_twoshot = {.name = "twoshot", .shape = shape, .build = build};
+const gdr_algorithm_t gdr_algorithm_twoshot = {
+    .name = "twoshot", .shape = shape, .work = work, .build = build};

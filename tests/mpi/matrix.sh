@@ -1,11 +1,11 @@
 #!/bin/bash
-# Every operation, type, count, in place and not, on 1 to 8 ranks; both algorithms, both kinds of
+# Every operation, type, count, in place and not, on 1 to 8 ranks; all algorithms, both kinds of
 # flag, stream-ordered and host-driven. GDR_MATRIX_RANKS: fewer numbers of ranks.
 . "$(dirname "$0")/lib.sh"
 for n in ${GDR_MATRIX_RANKS:-1 2 3 4 5 8}; do
     run "np $n" 240 "$emu" mpirun -np $n --mca coll gdr "$programs/matrix"
 done
-for algorithm in twoshot ring; do
+for algorithm in oneshot twoshot ring; do
     for flags in device host; do
         for waits in on off; do
             run "np 3, $algorithm, flags $flags, stream waits $waits" 120 "$emu" mpirun -np 3 \

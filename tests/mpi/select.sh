@@ -9,7 +9,7 @@ run "gdr,tuned" 30 "$emu" mpirun -np 2 --mca coll gdr,tuned "$path" gdr/
 run "priority 0" 30 "$emu" mpirun -np 2 --mca coll_gdr_priority 0 "$path" -h ""
 run "host buffers" 30 "$emu" mpirun -np 2 --mca coll gdr "$path" -h host
 run "host buffers, nonblocking" 30 "$emu" mpirun -np 2 --mca coll gdr "$path" -h -i host
-says "verbose says that gdr serves it" 30 "info: .*gdr/twoshot" "$emu" mpirun -np 2 --mca coll gdr \
+says "verbose says that gdr serves it" 30 "info: .*gdr/oneshot" "$emu" mpirun -np 2 --mca coll gdr \
     --mca coll_gdr_verbose 1 "$path" gdr/
 says "explain" 30 "coll/gdr: .*2 ranks, allreduce from 4096 bytes: gdr/" "$emu" mpirun -np 2 \
     --mca coll gdr --mca coll_gdr_explain 1 "$path" -c 1500 gdr/

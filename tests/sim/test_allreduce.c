@@ -35,16 +35,22 @@ static bool run_calls(int nprocs, uint64_t seed, const char *algorithm, const si
     return sim_case_end(&c, what);
 }
 
+/* Segments of one chunk, where others have one for each rank: as many segments for less. */
+static bool is_for_small(const char *algorithm)
+{
+    return strcmp(algorithm, "oneshot") == 0;
+}
+
 static void run_sizes(int nprocs, const char *algorithm, uint64_t seed)
 {
-    uint64_t p = (uint64_t)nprocs;
+    uint64_t p = (uint64_t)nprocs, less = is_for_small(algorithm) ? 10 : 1;
     sim_call_t calls[] = {
         {.count = 1, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
         {.count = p > 1 ? p - 1 : 1, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
         {.count = p, .op = GDR_OP_PROD, .type = GDR_TYPE_INT64},
         {.count = 1023, .op = GDR_OP_MAX, .type = GDR_TYPE_FLOAT64, .in_place = true},
-        {.count = 40000, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
-        {.count = 70001, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
+        {.count = 40000 / less, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
+        {.count = 70001 / less, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
         {.count = 3, .op = GDR_OP_MIN, .type = GDR_TYPE_INT64},
     };
     unsigned m;
@@ -54,22 +60,30 @@ static void run_sizes(int nprocs, const char *algorithm, uint64_t seed)
                               sizeof(calls) / sizeof(calls[0])));
 }
 
-static void test_twoshot(void **state)
+static void run_ranks(const char *algorithm, int first)
 {
     int p;
 
+    for (p = first; p <= 16; p++)
+        run_sizes(p, algorithm, (uint64_t)p * 100);
+}
+
+static void test_oneshot(void **state)
+{
     (void)state;
-    for (p = 1; p <= 16; p++)
-        run_sizes(p, "twoshot", (uint64_t)p * 100);
+    run_ranks("oneshot", 2);
+}
+
+static void test_twoshot(void **state)
+{
+    (void)state;
+    run_ranks("twoshot", 1);
 }
 
 static void test_ring(void **state)
 {
-    int p;
-
     (void)state;
-    for (p = 2; p <= 16; p++)
-        run_sizes(p, "ring", (uint64_t)p * 100);
+    run_ranks("ring", 2);
 }
 
 static void test_large_teams(void **state)
@@ -89,6 +103,7 @@ static void test_large_teams(void **state)
 
 static void test_seeds(void **state)
 {
+    static const char *const algorithms[] = {"ring", "twoshot", "oneshot"};
     sim_call_t calls[] = {
         {.count = 9, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
         {.count = 9000, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
@@ -98,13 +113,14 @@ static void test_seeds(void **state)
 
     (void)state;
     for (seed = 0; seed < 120; seed++)
-        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, seed % 3 ? "ring" : "twoshot",
+        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, algorithms[seed / 4 % 3],
                               &sim_modes[seed % SIM_MODES], calls, 3));
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_oneshot),
         cmocka_unit_test(test_twoshot),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_large_teams),

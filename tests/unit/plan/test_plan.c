@@ -111,8 +111,9 @@ static void selection(void **state)
 
     (void)state;
     assert_string_equal(chosen("auto", 1, 1, true, &status), "twoshot");
+    assert_string_equal(chosen("auto", 2, 1, false, &status), "oneshot");
+    assert_string_equal(chosen("auto", 8, 256, true, &status), "oneshot");
     assert_string_equal(chosen("auto", 4, 1 << 22, true, &status), "twoshot");
-    assert_string_equal(chosen("auto", 64, 2, true, &status), "twoshot");
     assert_string_equal(chosen("auto", 64, 1 << 24, true, &status), "ring");
     assert_string_equal(chosen("auto", 64, 1 << 24, false, &status), "twoshot");
     assert_string_equal(chosen("auto", 1000, 100, true, &status), "ring");
@@ -169,14 +170,14 @@ static void segments_cover_any_message(void **state)
 /* From 2 GiB upwards nothing wraps: a right plan, or a clear no. */
 static void huge_messages(void **state)
 {
-    static const char *const names[] = {"twoshot", "ring"};
+    static const char *const names[] = {"twoshot", "ring", "oneshot"};
 
     (void)state;
     for (uint32_t bits = 31; bits <= 63; bits++)
-        for (int32_t variant = 0; variant < 24; variant++) {
-            gdr_plan_params_t params = plan_test_params(names[variant % 2]);
-            uint32_t type_bytes = 1u << (variant / 2 % 4);
-            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 8)) / type_bytes;
+        for (int32_t variant = 0; variant < 36; variant++) {
+            gdr_plan_params_t params = plan_test_params(names[variant % 3]);
+            uint32_t type_bytes = 1u << (variant / 3 % 4);
+            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 12)) / type_bytes;
             gdr_plan_request_t request =
                 plan_test_request(&params, 3 + variant % 5, count, type_bytes);
             gdr_status_t status;
@@ -298,6 +299,50 @@ static void ring_needs_three_slots(void **state)
     }
 }
 
+/* What selection believes of an algorithm is what its schedule does. */
+static void assert_work(const gdr_algorithm_t *algorithm, int32_t p, uint64_t count)
+{
+    gdr_plan_params_t params = plan_test_params(algorithm->name);
+    gdr_plan_request_t request = plan_test_request(&params, p, count, 4);
+    totals_t most = {0}, t;
+    gdr_work_t work;
+
+    for (request.rank = 0; request.rank < p; request.rank++) {
+        gdr_plan_t *plan;
+
+        assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+        assert_int_equal(plan->nsegments, 1);
+        t = count_work(plan->last);
+        most.traffic = t.traffic > most.traffic ? t.traffic : most.traffic;
+        most.put_bytes = t.put_bytes > most.put_bytes ? t.put_bytes : most.put_bytes;
+        most.puts = t.puts > most.puts ? t.puts : most.puts;
+        gdr_plan_free(plan);
+    }
+    algorithm->work(&request, count * 4, &work);
+    if (most.puts != work.puts || most.put_bytes != work.sent || most.traffic > work.touched ||
+        10 * most.traffic < 9 * work.touched)
+        fail_msg("%s, %d ranks: %llu puts of %llu bytes, %llu touched; said: %llu, %llu, %llu",
+                 algorithm->name, (int)p, (unsigned long long)most.puts,
+                 (unsigned long long)most.put_bytes, (unsigned long long)most.traffic,
+                 (unsigned long long)work.puts, (unsigned long long)work.sent,
+                 (unsigned long long)work.touched);
+}
+
+static void work_is_what_the_schedule_does(void **state)
+{
+    (void)state;
+    for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++)
+        for (int32_t p = 2; p <= 48; p++) {
+            gdr_plan_params_t params = plan_test_params((*a)->name);
+            uint64_t count = (uint64_t)p * 8;
+            gdr_plan_request_t request = plan_test_request(&params, p, count, 4);
+            gdr_shape_t shape;
+
+            if ((*a)->shape(&request, &shape))
+                assert_work(*a, p, count);
+        }
+}
+
 static void printing(void **state)
 {
     gdr_plan_params_t params = plan_test_params("ring");
@@ -330,6 +375,7 @@ int main(void)
         cmocka_unit_test(middle_sizes_overlap),
         cmocka_unit_test(twoshot_costs_what_is_said),
         cmocka_unit_test(ring_needs_three_slots),
+        cmocka_unit_test(work_is_what_the_schedule_does),
         cmocka_unit_test(printing),
     };
 
