@@ -166,7 +166,7 @@ static bool reads(const check_t *check, const gdr_sched_t *sched, const gdr_step
 {
     uint64_t from, to;
 
-    if (wait->nout == 0)
+    if (wait->nout == 0 || wait->bytes == 0)
         return false;
     from = check_address(check, check_out(sched, wait, 0));
     to = from + wait->bytes;

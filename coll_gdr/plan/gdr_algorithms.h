@@ -4,6 +4,7 @@
 
 #include "plan/gdr_builder.h"
 
-extern const gdr_algorithm_t gdr_algorithm_oneshot, gdr_algorithm_twoshot, gdr_algorithm_ring;
+extern const gdr_algorithm_t gdr_algorithm_oneshot, gdr_algorithm_twoshot,
+    gdr_algorithm_circulant, gdr_algorithm_ring;
 
 #endif

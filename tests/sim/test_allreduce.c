@@ -80,6 +80,12 @@ static void test_twoshot(void **state)
     run_ranks("twoshot", 1);
 }
 
+static void test_circulant(void **state)
+{
+    (void)state;
+    run_ranks("circulant", 2);
+}
+
 static void test_ring(void **state)
 {
     (void)state;
@@ -96,6 +102,7 @@ static void test_large_teams(void **state)
     (void)state;
     assert_true(run_calls(33, 1, "twoshot", &sim_modes[0], calls, 2));
     assert_true(run_calls(33, 2, "twoshot", &sim_modes[2], calls, 2));
+    assert_true(run_calls(33, 6, "circulant", &sim_modes[3], calls, 2));
     assert_true(run_calls(33, 3, "ring", &sim_modes[1], calls, 2));
     assert_true(run_calls(64, 4, "ring", &sim_modes[2], calls, 2));
     assert_true(run_calls(64, 5, "auto", &sim_modes[1], calls, 2));
@@ -103,7 +110,7 @@ static void test_large_teams(void **state)
 
 static void test_seeds(void **state)
 {
-    static const char *const algorithms[] = {"ring", "twoshot", "oneshot"};
+    static const char *const algorithms[] = {"ring", "twoshot", "oneshot", "circulant"};
     sim_call_t calls[] = {
         {.count = 9, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
         {.count = 9000, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
@@ -113,7 +120,7 @@ static void test_seeds(void **state)
 
     (void)state;
     for (seed = 0; seed < 120; seed++)
-        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, algorithms[seed / 4 % 3],
+        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, algorithms[seed / 4 % 4],
                               &sim_modes[seed % SIM_MODES], calls, 3));
 }
 
@@ -122,6 +129,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oneshot),
         cmocka_unit_test(test_twoshot),
+        cmocka_unit_test(test_circulant),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_large_teams),
         cmocka_unit_test(test_seeds),

@@ -114,6 +114,7 @@ static void selection(void **state)
     assert_string_equal(chosen("auto", 2, 1, false, &status), "oneshot");
     assert_string_equal(chosen("auto", 8, 256, true, &status), "oneshot");
     assert_string_equal(chosen("auto", 4, 1 << 22, true, &status), "twoshot");
+    assert_string_equal(chosen("auto", 64, 1 << 16, true, &status), "circulant");
     assert_string_equal(chosen("auto", 64, 1 << 24, true, &status), "ring");
     assert_string_equal(chosen("auto", 64, 1 << 24, false, &status), "twoshot");
     assert_string_equal(chosen("auto", 1000, 100, true, &status), "ring");
@@ -170,14 +171,14 @@ static void segments_cover_any_message(void **state)
 /* From 2 GiB upwards nothing wraps: a right plan, or a clear no. */
 static void huge_messages(void **state)
 {
-    static const char *const names[] = {"twoshot", "ring", "oneshot"};
+    static const char *const names[] = {"twoshot", "ring", "oneshot", "circulant"};
 
     (void)state;
     for (uint32_t bits = 31; bits <= 63; bits++)
-        for (int32_t variant = 0; variant < 36; variant++) {
-            gdr_plan_params_t params = plan_test_params(names[variant % 3]);
-            uint32_t type_bytes = 1u << (variant / 3 % 4);
-            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 12)) / type_bytes;
+        for (int32_t variant = 0; variant < 48; variant++) {
+            gdr_plan_params_t params = plan_test_params(names[variant % 4]);
+            uint32_t type_bytes = 1u << (variant / 4 % 4);
+            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 16)) / type_bytes;
             gdr_plan_request_t request =
                 plan_test_request(&params, 3 + variant % 5, count, type_bytes);
             gdr_status_t status;
@@ -343,6 +344,30 @@ static void work_is_what_the_schedule_does(void **state)
         }
 }
 
+static void circulant_takes_logarithmic_steps(void **state)
+{
+    gdr_plan_params_t params = plan_test_params("circulant");
+    uint64_t steps = 0;
+
+    (void)state;
+    for (int32_t p = 2; p <= 100; p++) {
+        gdr_plan_request_t request = plan_test_request(&params, p, (uint64_t)p * 4, 4);
+        gdr_plan_t *plan;
+        gdr_work_t work;
+        totals_t t;
+
+        if (p > 1 << steps / 2)
+            steps += 2; /* 2 ceil(log2 p) */
+        assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+        t = count_work(plan->last);
+        plan->algorithm->work(&request, plan->last->bytes, &work);
+        assert_int_equal(t.puts, steps);
+        assert_int_equal(work.steps, steps);
+        assert_int_equal(t.put_bytes * (uint64_t)p, 2 * (uint64_t)(p - 1) * plan->last->bytes);
+        gdr_plan_free(plan);
+    }
+}
+
 static void printing(void **state)
 {
     gdr_plan_params_t params = plan_test_params("ring");
@@ -376,6 +401,7 @@ int main(void)
         cmocka_unit_test(twoshot_costs_what_is_said),
         cmocka_unit_test(ring_needs_three_slots),
         cmocka_unit_test(work_is_what_the_schedule_does),
+        cmocka_unit_test(circulant_takes_logarithmic_steps),
         cmocka_unit_test(printing),
     };
 
