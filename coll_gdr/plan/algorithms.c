@@ -2,6 +2,7 @@
 
 static const gdr_algorithm_t *const registry[] = {
     &gdr_algorithm_oneshot,
+    &gdr_algorithm_knomial,
     &gdr_algorithm_twoshot,
     &gdr_algorithm_circulant,
     &gdr_algorithm_ring,

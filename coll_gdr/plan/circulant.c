@@ -48,8 +48,8 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
     uint32_t distance[MAX_STEPS + 1], p = (uint32_t)request->size;
     uint32_t flags = 2 * distances(p, distance);
 
-    *shape = (gdr_shape_t){
-        .nslots = 2 * p - 1, .nflags = flags, .nchannels = flags, .seg_chunks = p};
+    *shape =
+        (gdr_shape_t){.nslots = 2 * p - 1, .nflags = flags, .nchannels = flags, .seg_chunks = p};
     return p >= 2 && request->commutative;
 }
 
@@ -226,9 +226,8 @@ static void allgather(circulant_t *c)
                       bytes_of(c, c->r, 0, end - first));
         after_all(c, c->ready, c->nready);
         after_all(c, waits, nwaits);
-        waits[nwaits++] =
-            gdr_build_wait(c->build, edge(c, from, 1, k), block_at(c, c->r, first),
-                           bytes_of(c, c->r, first, end));
+        waits[nwaits++] = gdr_build_wait(c->build, edge(c, from, 1, k), block_at(c, c->r, first),
+                                         bytes_of(c, c->r, first, end));
     }
     copy_results(c, waits);
 }

@@ -4,7 +4,7 @@
 
 #include "plan/gdr_builder.h"
 
-extern const gdr_algorithm_t gdr_algorithm_oneshot, gdr_algorithm_twoshot,
+extern const gdr_algorithm_t gdr_algorithm_oneshot, gdr_algorithm_knomial, gdr_algorithm_twoshot,
     gdr_algorithm_circulant, gdr_algorithm_ring;
 
 #endif

@@ -8,8 +8,8 @@ libgdr_plan_la_SOURCES = \
 	coll_gdr/plan/gdr_select.h coll_gdr/plan/select.c \
 	coll_gdr/plan/gdr_cost.h coll_gdr/plan/cost.c \
 	coll_gdr/plan/gdr_algorithms.h coll_gdr/plan/algorithms.c \
-	coll_gdr/plan/gdr_blocks.h coll_gdr/plan/oneshot.c coll_gdr/plan/twoshot.c \
-	coll_gdr/plan/circulant.c coll_gdr/plan/ring.c
+	coll_gdr/plan/gdr_blocks.h coll_gdr/plan/oneshot.c coll_gdr/plan/knomial.c \
+	coll_gdr/plan/twoshot.c coll_gdr/plan/circulant.c coll_gdr/plan/ring.c
 
 # The checker: for tests and authors of algorithms, not in the plugin.
 noinst_LTLIBRARIES += libgdr_plan_check.la

@@ -28,8 +28,8 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 {
     uint32_t peers = (uint32_t)request->size - 1;
 
-    *shape = (gdr_shape_t){
-        .nslots = peers + 1, .nflags = peers, .nchannels = peers, .seg_chunks = 1};
+    *shape =
+        (gdr_shape_t){.nslots = peers + 1, .nflags = peers, .nchannels = peers, .seg_chunks = 1};
     return request->size >= 2 && request->size <= MAX_RANKS;
 }
 

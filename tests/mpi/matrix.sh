@@ -5,7 +5,7 @@
 for n in ${GDR_MATRIX_RANKS:-1 2 3 4 5 8}; do
     run "np $n" 240 "$emu" mpirun -np $n --mca coll gdr "$programs/matrix"
 done
-for algorithm in oneshot twoshot circulant ring; do
+for algorithm in oneshot knomial twoshot circulant ring; do
     for flags in device host; do
         for waits in on off; do
             run "np 3, $algorithm, flags $flags, stream waits $waits" 120 "$emu" mpirun -np 3 \

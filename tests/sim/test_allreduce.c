@@ -38,7 +38,7 @@ static bool run_calls(int nprocs, uint64_t seed, const char *algorithm, const si
 /* Segments of one chunk, where others have one for each rank: as many segments for less. */
 static bool is_for_small(const char *algorithm)
 {
-    return strcmp(algorithm, "oneshot") == 0;
+    return strcmp(algorithm, "oneshot") == 0 || strcmp(algorithm, "knomial") == 0;
 }
 
 static void run_sizes(int nprocs, const char *algorithm, uint64_t seed)
@@ -74,6 +74,12 @@ static void test_oneshot(void **state)
     run_ranks("oneshot", 2);
 }
 
+static void test_knomial(void **state)
+{
+    (void)state;
+    run_ranks("knomial", 2);
+}
+
 static void test_twoshot(void **state)
 {
     (void)state;
@@ -103,6 +109,7 @@ static void test_large_teams(void **state)
     assert_true(run_calls(33, 1, "twoshot", &sim_modes[0], calls, 2));
     assert_true(run_calls(33, 2, "twoshot", &sim_modes[2], calls, 2));
     assert_true(run_calls(33, 6, "circulant", &sim_modes[3], calls, 2));
+    assert_true(run_calls(37, 7, "knomial", &sim_modes[2], calls, 2));
     assert_true(run_calls(33, 3, "ring", &sim_modes[1], calls, 2));
     assert_true(run_calls(64, 4, "ring", &sim_modes[2], calls, 2));
     assert_true(run_calls(64, 5, "auto", &sim_modes[1], calls, 2));
@@ -110,7 +117,7 @@ static void test_large_teams(void **state)
 
 static void test_seeds(void **state)
 {
-    static const char *const algorithms[] = {"ring", "twoshot", "oneshot", "circulant"};
+    static const char *const algorithms[] = {"ring", "twoshot", "oneshot", "circulant", "knomial"};
     sim_call_t calls[] = {
         {.count = 9, .op = GDR_OP_SUM, .type = GDR_TYPE_FLOAT32},
         {.count = 9000, .op = GDR_OP_SUM, .type = GDR_TYPE_INT32, .in_place = true},
@@ -120,7 +127,7 @@ static void test_seeds(void **state)
 
     (void)state;
     for (seed = 0; seed < 120; seed++)
-        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, algorithms[seed / 4 % 4],
+        assert_true(run_calls(2 + (int)(seed % 4), 5000 + seed, algorithms[seed / 4 % 5],
                               &sim_modes[seed % SIM_MODES], calls, 3));
 }
 
@@ -128,6 +135,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oneshot),
+        cmocka_unit_test(test_knomial),
         cmocka_unit_test(test_twoshot),
         cmocka_unit_test(test_circulant),
         cmocka_unit_test(test_ring),

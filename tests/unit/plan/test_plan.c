@@ -116,8 +116,10 @@ static void selection(void **state)
     assert_string_equal(chosen("auto", 4, 1 << 22, true, &status), "twoshot");
     assert_string_equal(chosen("auto", 64, 1 << 16, true, &status), "circulant");
     assert_string_equal(chosen("auto", 64, 1 << 24, true, &status), "ring");
-    assert_string_equal(chosen("auto", 64, 1 << 24, false, &status), "twoshot");
-    assert_string_equal(chosen("auto", 1000, 100, true, &status), "ring");
+    assert_string_equal(chosen("auto", 64, 2, true, &status), "knomial");
+    assert_string_equal(chosen("auto", 4, 1 << 24, false, &status), "twoshot");
+    assert_string_equal(chosen("auto", 1000, 100, false, &status), "knomial");
+    assert_string_equal(chosen("auto", INT32_MAX, 100, false, &status), "knomial");
     assert_string_equal(chosen("ring", 2, 1, true, &status), "ring");
     assert_string_equal(chosen("twoshot", 64, 1 << 24, true, &status), "twoshot");
     chosen("ring", 2, 1, false, &status);
@@ -126,9 +128,9 @@ static void selection(void **state)
     assert_int_equal(status, GDR_ERR_UNSUPPORTED);
     chosen("twoshot", 1000, 100, true, &status);
     assert_int_equal(status, GDR_ERR_UNSUPPORTED);
-    chosen("auto", 1000, 100, false, &status);
+    chosen("oneshot", 17, 100, true, &status);
     assert_int_equal(status, GDR_ERR_UNSUPPORTED);
-    chosen("auto", INT32_MAX, 100, false, &status);
+    chosen("circulant", 4, 100, false, &status);
     assert_int_equal(status, GDR_ERR_UNSUPPORTED);
 }
 
@@ -171,14 +173,14 @@ static void segments_cover_any_message(void **state)
 /* From 2 GiB upwards nothing wraps: a right plan, or a clear no. */
 static void huge_messages(void **state)
 {
-    static const char *const names[] = {"twoshot", "ring", "oneshot", "circulant"};
+    static const char *const names[] = {"twoshot", "ring", "oneshot", "circulant", "knomial"};
 
     (void)state;
     for (uint32_t bits = 31; bits <= 63; bits++)
-        for (int32_t variant = 0; variant < 48; variant++) {
-            gdr_plan_params_t params = plan_test_params(names[variant % 4]);
-            uint32_t type_bytes = 1u << (variant / 4 % 4);
-            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 16)) / type_bytes;
+        for (int32_t variant = 0; variant < 60; variant++) {
+            gdr_plan_params_t params = plan_test_params(names[variant % 5]);
+            uint32_t type_bytes = 1u << (variant / 5 % 4);
+            uint64_t count = ((UINT64_C(1) << bits) - 1 + (uint64_t)(variant / 20)) / type_bytes;
             gdr_plan_request_t request =
                 plan_test_request(&params, 3 + variant % 5, count, type_bytes);
             gdr_status_t status;
@@ -368,6 +370,33 @@ static void circulant_takes_logarithmic_steps(void **state)
     }
 }
 
+/* Few steps for any number of ranks; a step there and one back if it has a large prime factor. */
+static void knomial_takes_few_steps(void **state)
+{
+    static const struct {
+        int32_t p;
+        uint32_t steps, puts;
+    } cases[] = {{2, 1, 1},   {3, 1, 2},     {4, 1, 3},     {7, 1, 6},
+                 {8, 2, 4},   {9, 2, 4},     {11, 4, 5},    {12, 2, 5},
+                 {13, 4, 5},  {63, 3, 10},   {64, 3, 9},    {67, 5, 10},
+                 {97, 5, 10}, {8191, 8, 19}, {8192, 7, 19}, {INT32_MAX, 17, 46}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        gdr_plan_params_t params = plan_test_params("knomial");
+        gdr_plan_request_t request = plan_test_request(&params, cases[i].p, 64, 4);
+        gdr_plan_t *plan;
+        gdr_work_t work;
+
+        assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+        plan->algorithm->work(&request, 256, &work);
+        gdr_plan_free(plan);
+        if (work.steps != cases[i].steps || work.puts != cases[i].puts)
+            fail_msg("%d ranks: %u steps, %u puts", (int)cases[i].p, (unsigned)work.steps,
+                     (unsigned)work.puts);
+    }
+}
+
 static void printing(void **state)
 {
     gdr_plan_params_t params = plan_test_params("ring");
@@ -402,6 +431,7 @@ int main(void)
         cmocka_unit_test(ring_needs_three_slots),
         cmocka_unit_test(work_is_what_the_schedule_does),
         cmocka_unit_test(circulant_takes_logarithmic_steps),
+        cmocka_unit_test(knomial_takes_few_steps),
         cmocka_unit_test(printing),
     };
 
