@@ -28,6 +28,8 @@ launch() {
     if [ "$emu" != env ]; then
         emulator=(--devices "$(pick "$seed" devices 1 2 2 4)" --mem 8G --seed $((seed % 2147483648))
             --delay "$(pick "$seed" delay 0 0 0 50 500)")
+        # Operations in the calling thread: other orders, and several times as fast.
+        [ "$(pick "$seed" sync yes no)" = no ] || emulator+=(--sync)
     fi
     # Open MPI 4.1's vector unit saturates small integers on the host; MPI does not.
     parameters+=(--mca coll_gdr_staging allow --mca op ^avx)

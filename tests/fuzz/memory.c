@@ -143,20 +143,37 @@ void fz_buffer_make(fz_buffer_t *buffer, fz_memory_t kind, int device, size_t by
     buffer->data = buffer->block + shift;
 }
 
-void fz_buffer_write(const fz_buffer_t *buffer, const char *from)
+void fz_buffer_write(fz_buffer_t *buffer, const char *from)
 {
+    cudaGetDevice(&buffer->writer);
     if (buffer->kind < FZ_FIRST_HOST)
         fz_cuda(cudaMemcpy(buffer->data, from, buffer->bytes, cudaMemcpyDefault), "copy to");
     else
         memcpy(buffer->data, from, buffer->bytes);
 }
 
+/* A copy from pageable memory may return early, and is in order with others only in the NULL stream
+ * of the device that was current. Streams of gdr's own do not wait here. */
+static void finish_write(const fz_buffer_t *buffer)
+{
+    int current;
+
+    cudaGetDevice(&current);
+    if (current == buffer->writer)
+        return;
+    cudaSetDevice(buffer->writer);
+    fz_cuda(cudaStreamSynchronize(NULL), "cudaStreamSynchronize");
+    cudaSetDevice(current);
+}
+
 void fz_buffer_read(const fz_buffer_t *buffer, char *to)
 {
-    if (buffer->kind < FZ_FIRST_HOST)
+    if (buffer->kind < FZ_FIRST_HOST) {
+        finish_write(buffer);
         fz_cuda(cudaMemcpy(to, buffer->data, buffer->bytes, cudaMemcpyDefault), "copy from");
-    else
+    } else {
         memcpy(to, buffer->data, buffer->bytes);
+    }
 }
 
 static void device_free(fz_buffer_t *buffer)

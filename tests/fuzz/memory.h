@@ -21,6 +21,7 @@ typedef enum fz_memory {
 typedef struct fz_buffer {
     fz_memory_t kind;
     int device;  /* of device memory */
+    int writer;  /* the device that was current when it was written */
     char *block; /* as it was allocated */
     char *data;  /* `bytes` from here on */
     size_t bytes, size;
@@ -30,7 +31,7 @@ typedef struct fz_buffer {
 const char *fz_memory_name(fz_memory_t kind);
 /* `shift`: where the data begin in the block. Ends the job if there is no memory. */
 void fz_buffer_make(fz_buffer_t *buffer, fz_memory_t kind, int device, size_t bytes, size_t shift);
-void fz_buffer_write(const fz_buffer_t *buffer, const char *from);
+void fz_buffer_write(fz_buffer_t *buffer, const char *from);
 void fz_buffer_read(const fz_buffer_t *buffer, char *to);
 void fz_buffer_free(fz_buffer_t *buffer);
 void fz_cuda(int error, const char *what);
