@@ -36,8 +36,9 @@ packets() {
     rdma statistic show link rxe0/1 | sed -n 's/.*sent_pkts \([0-9]*\).*/\1/p'
 }
 
-# launch SECONDS COMMAND...: under the emulator, in the background as $launched; output in $work/out.
-# A signal goes to mpirun alone: at a second one, sent to its group, it leaves its processes behind.
+# launch SECONDS COMMAND...: under the emulator, in the background as $launched; output in
+# $work/out. A signal goes to mpirun alone: at a second one, sent to its group, it leaves its
+# processes behind.
 launch() {
     local seconds=$1
 
@@ -46,8 +47,8 @@ launch() {
     before=$(packets)
     : >"$work/out"
     # shellcheck disable=SC2046,SC2086 # lists
-    CUDA_EMU_REPORT=$job/report GDR_TEST_ALARM=$seconds timeout --foreground -k 20 $((seconds + 10)) \
-        "$emu" --sync $peermem mpirun "${hosts[@]}" ${peermem:+-x LD_PRELOAD} -x LD_LIBRARY_PATH \
+    CUDA_EMU_REPORT=$job/report GDR_TEST_ALARM=$seconds \
+        timeout --foreground -k 20 $((seconds + 10)) "$emu" --sync $peermem mpirun "${hosts[@]}" ${peermem:+-x LD_PRELOAD} -x LD_LIBRARY_PATH \
         -x GDR_TEST_ALARM -x CUDA_EMU_REPORT -x CUDA_EMU_SYNC -x CUDA_EMU_TWINS $(exported) \
         --mca coll gdr "$@" >"$work/out" 2>&1 </dev/null &
     launched=$!
@@ -69,8 +70,8 @@ execute() {
     finish
 }
 
-# execute_until LINES PATTERN SECONDS COMMAND...: ended as soon as so many lines match. (mpirun waits
-# for ever for a process that has died on another machine.)
+# execute_until LINES PATTERN SECONDS COMMAND...: ended as soon as so many lines match. (mpirun
+# waits for ever for a process that has died on another machine.)
 execute_until() {
     local lines=$1 pattern=$2
 
