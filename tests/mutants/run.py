@@ -126,6 +126,9 @@ class Tree:
                 shutil.copytree(source, target, ignore=skip)
             elif os.path.exists(source):
                 shutil.copy2(source, target)
+        # An earlier run may have left objects of files that were broken then.
+        for path in {name for mutant in self.mutants for name, _, _ in mutant.edits}:
+            os.utime(os.path.join(self.copy, path))
         flags = subprocess.run([os.path.join(BUILD, "config.status"), "--config"], check=True,
                                capture_output=True, text=True).stdout.strip()
         configured = self.logged("prepare", f"{shlex.quote(self.copy)}/configure -q {flags}")
