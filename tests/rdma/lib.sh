@@ -48,7 +48,8 @@ launch() {
     : >"$work/out"
     # shellcheck disable=SC2046,SC2086 # lists
     CUDA_EMU_REPORT=$job/report GDR_TEST_ALARM=$seconds \
-        timeout --foreground -k 20 $((seconds + 10)) "$emu" --sync $peermem mpirun "${hosts[@]}" ${peermem:+-x LD_PRELOAD} -x LD_LIBRARY_PATH \
+        timeout --foreground -k 20 $((seconds + 10)) "$emu" --sync $peermem mpirun "${hosts[@]}" \
+        ${peermem:+-x LD_PRELOAD} -x LD_LIBRARY_PATH \
         -x GDR_TEST_ALARM -x CUDA_EMU_REPORT -x CUDA_EMU_SYNC -x CUDA_EMU_TWINS $(exported) \
         --mca coll gdr "$@" >"$work/out" 2>&1 </dev/null &
     launched=$!
