@@ -86,7 +86,7 @@ class Tree:
         self.good = False
 
     def logged(self, log, command, limit=None):
-        """Exit status of a shell command; -1 when it was killed after `limit` seconds."""
+        """Exit status of a shell command, below 0 for a signal; None: killed after `limit` seconds."""
         environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
         environment.update(GDR_SRCDIR=self.copy, GDR_BUILDDIR=self.obj, srcdir=self.copy)
         with open(os.path.join(self.logs, log + ".log"), "a") as out:
@@ -100,7 +100,7 @@ class Tree:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 15)
                 process.wait()
-                return -1
+                return None
 
     def tail(self, log, lines=30):
         with open(os.path.join(self.logs, log + ".log"), errors="replace") as text:
@@ -177,7 +177,8 @@ class Tree:
             print(f"FAIL: {mutant.name}: {mutant.what}: {mutant.test} did not notice")
             self.tail(mutant.name)
             return False
-        how = "it hung" if status < 0 else f"exit status {status}"
+        how = ("it hung" if status is None else
+               f"signal {-status}" if status < 0 else f"exit status {status}")
         print(f"PASS: {mutant.name}: {mutant.what}: noticed by {mutant.test} "
               f"({how}, {seconds:.0f} s)")
         return True
