@@ -44,13 +44,13 @@ bool gdr_device_watch(const char *file);
 void gdr_device_unwatch(void);
 
 /* One comparison: true when libcuda is surely not here; false: ask gdr_device_seen(). */
-extern const struct link_map *_Atomic gdr_device_last;
+extern const struct link_map *_Atomic gdr_device_last __attribute__((visibility("hidden")));
 
 static inline bool gdr_device_absent(void)
 {
     const struct link_map *last = atomic_load_explicit(&gdr_device_last, memory_order_relaxed);
 
-    return last != NULL && __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) == NULL;
+    return __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) == NULL;
 }
 
 typedef enum gdr_mem_kind {

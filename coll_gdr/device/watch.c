@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct link_map *_Atomic gdr_device_last;
+/* While nobody watches: an object that something comes after. */
+static struct link_map unwatched = {.l_next = &unwatched};
+
+const struct link_map *_Atomic gdr_device_last = &unwatched;
 
 static struct {
     char *file; /* NULL: not watching */
@@ -34,7 +37,7 @@ bool gdr_device_watch(const char *file)
 
 void gdr_watch_stop(void)
 {
-    atomic_store(&gdr_device_last, NULL);
+    atomic_store(&gdr_device_last, &unwatched);
     if (watch.object != NULL)
         dlclose(watch.object);
     watch.object = NULL;
@@ -55,7 +58,7 @@ const void *gdr_watch_move(void)
 
 void gdr_watch_start(const void *last)
 {
-    atomic_store(&gdr_device_last, (const struct link_map *)last);
+    atomic_store(&gdr_device_last, last != NULL ? (const struct link_map *)last : &unwatched);
 }
 
 void gdr_device_unwatch(void)

@@ -36,9 +36,11 @@ typedef struct gdr_open_call {
 } gdr_open_call_t;
 
 typedef struct gdr_ways {
-    uint64_t begun; /* atomic: calls whose way is known; the next call's index */
-    int asked;      /* atomic: somebody asks about a call that has not begun */
-    int devices;    /* atomic: device calls that are not over */
+    /* Atomic. Calls whose way is known: those that gdr_ways_pass() counts, and the others. */
+    uint64_t passed, begun;
+    /* Atomic, written under the lock: twice the device calls that are not over; and one if somebody
+     * asks about a call that has not begun. */
+    uint64_t pending;
 
     int lock; /* of what follows */
     int32_t size;
@@ -55,34 +57,55 @@ void gdr_ways_clear(gdr_ways_t *ways);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+/* All calls so far; the next call's index. Its two parts are read one after the other: whoever
+ * reads them in another thread sees no more than has begun, and what has begun before. */
+static inline uint64_t gdr_ways_begun(const gdr_ways_t *ways)
+{
+    return __atomic_load_n(&ways->passed, __ATOMIC_ACQUIRE) +
+           __atomic_load_n(&ways->begun, __ATOMIC_ACQUIRE);
+}
+
 /*
  * The next call is a host call that nobody needs to know the end of: a blocking one, or any before
  * the communicator's first device call. Returns its index.
  */
 static inline uint64_t gdr_ways_host(gdr_ways_t *ways)
 {
-    uint64_t index = __atomic_load_n(&ways->begun, __ATOMIC_RELAXED);
+    uint64_t index = gdr_ways_begun(ways);
 
-    __atomic_store_n(&ways->begun, index + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ways->begun, __atomic_load_n(&ways->begun, __ATOMIC_RELAXED) + 1,
+                     __ATOMIC_RELEASE);
     return index;
+}
+
+/* The same where nothing is pending, in as few instructions as can be; counted apart. */
+static inline void gdr_ways_pass(gdr_ways_t *ways)
+{
+    __atomic_store_n(&ways->passed, __atomic_load_n(&ways->passed, __ATOMIC_RELAXED) + 1,
+                     __ATOMIC_RELEASE);
+}
+
+static inline uint64_t gdr_ways_passed(const gdr_ways_t *ways)
+{
+    return __atomic_load_n(&ways->passed, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t gdr_ways_pending(const gdr_ways_t *ways)
+{
+    return __atomic_load_n(&ways->pending, __ATOMIC_RELAXED);
 }
 
 /* Whether gdr_ways_due() may have something, after gdr_ways_host(). A question that comes at this
  * very moment may be missed: it is asked again. */
 static inline bool gdr_ways_asked(const gdr_ways_t *ways)
 {
-    return __atomic_load_n(&ways->asked, __ATOMIC_RELAXED) != 0;
+    return gdr_ways_pending(ways) % 2 != 0;
 }
 
 /* Whether a device call is not over: else gdr_ways_may_pass() for every call. */
 static inline bool gdr_ways_busy(const gdr_ways_t *ways)
 {
-    return __atomic_load_n(&ways->devices, __ATOMIC_RELAXED) != 0;
-}
-
-static inline uint64_t gdr_ways_begun(const gdr_ways_t *ways)
-{
-    return __atomic_load_n(&ways->begun, __ATOMIC_ACQUIRE);
+    return gdr_ways_pending(ways) > 1;
 }
 
 /* The next call is a device call, or a host call whose end will be told; false: no memory, and

@@ -62,6 +62,17 @@ static bool fit(gdr_ways_t *ways)
     return true;
 }
 
+/* Under the lock, as what follows. */
+static void set_pending(gdr_ways_t *ways, uint64_t pending)
+{
+    __atomic_store_n(&ways->pending, pending, __ATOMIC_RELAXED);
+}
+
+static void set_asked(gdr_ways_t *ways, bool asked)
+{
+    set_pending(ways, (ways->pending & ~UINT64_C(1)) | asked);
+}
+
 bool gdr_ways_open(gdr_ways_t *ways, bool device, uint64_t *index)
 {
     bool fits;
@@ -71,11 +82,11 @@ bool gdr_ways_open(gdr_ways_t *ways, bool device, uint64_t *index)
     if (fits) {
         *index = gdr_ways_begun(ways);
         if (device)
-            __atomic_store_n(&ways->devices, ways->devices + 1, __ATOMIC_RELAXED);
+            set_pending(ways, ways->pending + 2);
         ways->n++;
         *at(ways, ways->n - 1) = (gdr_open_call_t){*index, device ? OPEN_DEVICE : OPEN_HOST};
         /* Behind the entry: whoever sees the call begun finds its way. */
-        __atomic_store_n(&ways->begun, *index + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&ways->begun, ways->begun + 1, __ATOMIC_RELEASE);
     }
     gdr_unlock(&ways->lock);
     return fits;
@@ -86,7 +97,7 @@ static void set_state(gdr_ways_t *ways, uint64_t index, open_state_t state)
     gdr_open_call_t *call = find(ways, index);
 
     if (call != NULL && call->state == OPEN_DEVICE && state != OPEN_DEVICE)
-        __atomic_store_n(&ways->devices, ways->devices - 1, __ATOMIC_RELAXED);
+        set_pending(ways, ways->pending - 2);
     if (call != NULL)
         call->state = state;
     while (ways->n > 0 && at(ways, 0)->state == OPEN_OVER) {
@@ -221,7 +232,7 @@ static void remember(gdr_ways_t *ways, int32_t rank, int proc, uint64_t index)
         return;
     ways->questions[2 * (size_t)rank + index % 2] = (gdr_question_t){index, proc, true};
     if (index >= gdr_ways_begun(ways))
-        __atomic_store_n(&ways->asked, 1, __ATOMIC_RELAXED);
+        set_asked(ways, true);
 }
 
 bool gdr_ways_ask(gdr_ways_t *ways, int32_t rank, int proc, uint64_t index)
@@ -261,7 +272,7 @@ bool gdr_ways_due(gdr_ways_t *ways, gdr_question_t *question)
         *question = *q;
     }
     if (!found)
-        __atomic_store_n(&ways->asked, early, __ATOMIC_RELAXED);
+        set_asked(ways, early);
     gdr_unlock(&ways->lock);
     return found;
 }

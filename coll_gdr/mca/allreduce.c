@@ -86,8 +86,6 @@ chosen(const void *send, void *recv, int count, struct ompi_datatype_t *dtype, s
 
     switch (gdr_mca_choose(module, &args, true, &desc, &reason)) {
     case GDR_WAY_HOST:
-        if (module->prev_allreduce == NULL)
-            return OMPI_ERR_NOT_SUPPORTED;
         gdr_mca_host_begins(module);
         return module->prev_allreduce(send, recv, count, dtype, op, comm,
                                       module->prev_allreduce_module);
@@ -99,8 +97,9 @@ chosen(const void *send, void *recv, int count, struct ompi_datatype_t *dtype, s
 }
 
 /*
- * The first branch has no variables and ends in a jump: a small host call must not notice. Who asks
- * about it while it begins here asks again.
+ * No variables, and it ends in a jump: a small host call must not notice. It counts the call, the
+ * one thing that others may ask about, and no more; while there is no driver "host" is the only
+ * path there is. Who asks about it while it begins here asks again.
  */
 int mca_coll_gdr_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
                            struct ompi_op_t *op, struct ompi_communicator_t *comm,
@@ -108,11 +107,9 @@ int mca_coll_gdr_allreduce(const void *send, void *recv, int count, struct ompi_
 {
     gdr_mca_module_t *module = (gdr_mca_module_t *)base;
 
-    if (gdr_device_absent() && !gdr_mca_host_waits_for(module) && module->prev_allreduce != NULL) {
-        gdr_mca_count_host();
-        gdr_ways_host(&module->asked.ways);
-        return module->prev_allreduce(send, recv, count, dtype, op, comm,
-                                      module->prev_allreduce_module);
-    }
-    return chosen(send, recv, count, dtype, op, comm, module);
+    if (__builtin_expect(!gdr_device_absent() || gdr_ways_pending(&module->asked.ways) != 0, 0))
+        return chosen(send, recv, count, dtype, op, comm, module);
+    gdr_ways_pass(&module->asked.ways);
+    return module->prev_allreduce(send, recv, count, dtype, op, comm,
+                                  module->prev_allreduce_module);
 }

@@ -22,6 +22,7 @@ static struct {
     pthread_mutex_t lock;
     gdr_asked_t *first[BUCKETS];
     absent_t *absent[BUCKETS]; /* one for each number of a communicator */
+    uint64_t passed;           /* by those that were removed */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static unsigned bucket_of(uint64_t id)
@@ -48,7 +49,21 @@ void gdr_asked_remove(gdr_asked_t *asked)
         link = &(*link)->next;
     if (*link != NULL)
         *link = asked->next;
+    registry.passed += gdr_ways_passed(&asked->ways);
     pthread_mutex_unlock(&registry.lock);
+}
+
+uint64_t gdr_asked_passed(void)
+{
+    uint64_t passed;
+
+    pthread_mutex_lock(&registry.lock);
+    passed = registry.passed;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (const gdr_asked_t *asked = registry.first[i]; asked != NULL; asked = asked->next)
+            passed += gdr_ways_passed(&asked->ways);
+    pthread_mutex_unlock(&registry.lock);
+    return passed;
 }
 
 void gdr_asked_absent(uint64_t id, uint64_t nonce, int32_t rank)

@@ -23,7 +23,8 @@
 typedef struct gdr_mca_counters {
     atomic_uint_fast64_t staged_bytes; /* payload copied between device and host by this process */
     atomic_uint_fast64_t staged_calls;
-    atomic_uint_fast64_t host_calls;  /* passed on because no buffer was on a device */
+    atomic_uint_fast64_t host_calls;  /* passed on because no buffer was on a device, without those
+                                       * of gdr_asked_passed() */
     atomic_uint_fast64_t mixed_calls; /* between the buffers of one call or across its ranks */
     const char *_Atomic last_path;    /* gdr_path_*, or the engine's name of an algorithm */
 } gdr_mca_counters_t;
@@ -58,12 +59,14 @@ struct gdr_mca_request;
 typedef struct gdr_mca_module {
     mca_coll_base_module_t super;
     struct ompi_communicator_t *comm; /* not retained: the communicator owns the module */
+    /* Together, for a small host call: the previous component's, or one that fails, and our count.
+     */
     mca_coll_base_module_allreduce_fn_t prev_allreduce;
     mca_coll_base_module_t *prev_allreduce_module;
+    gdr_asked_t asked; /* which way its allreduces go; found by others while it is enabled */
     mca_coll_base_module_iallreduce_fn_t prev_iallreduce;
     mca_coll_base_module_t *prev_iallreduce_module;
     mca_coll_base_comm_coll_t prev; /* of the other collectives, see coll_slots.c */
-    gdr_asked_t asked; /* which way its allreduces go; found by others while it is enabled */
     bool enabled;
 
     pthread_mutex_t lock; /* of everything below; held for bookkeeping, never over communication */
@@ -128,8 +131,8 @@ typedef enum gdr_mca_way {
 } gdr_mca_way_t;
 
 /*
- * A host call is passed on: counted without an atomic read-modify-write, since it must not be
- * noticed (threads may lose a count).
+ * A host call is passed on that gdr_ways_pass() does not count: without an atomic
+ * read-modify-write, since it must not be noticed (threads may lose a count).
  */
 static inline void gdr_mca_count_host(void)
 {
@@ -172,12 +175,6 @@ gdr_status_t gdr_mca_post(gdr_team_t *team, gdr_ways_t *ways, gdr_call_desc_t *d
                           gdr_call_t **call);
 void gdr_mca_release(gdr_call_t *call);
 
-/* Whether there is something to do before a host call goes on. */
-static inline bool gdr_mca_host_waits_for(gdr_mca_module_t *module)
-{
-    return gdr_ways_asked(&module->asked.ways) || gdr_ways_busy(&module->asked.ways);
-}
-
 /* The rest of gdr_mca_host_begins(), where there is something to do. */
 void gdr_mca_host_waits(gdr_mca_module_t *module, uint64_t index);
 
@@ -190,7 +187,7 @@ static inline void gdr_mca_host_begins(gdr_mca_module_t *module)
 {
     uint64_t index = gdr_ways_host(&module->asked.ways);
 
-    if (gdr_mca_host_waits_for(module))
+    if (gdr_ways_pending(&module->asked.ways) != 0)
         gdr_mca_host_waits(module, index);
 }
 

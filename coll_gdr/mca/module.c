@@ -5,10 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under some components there is nobody before: that matters only when one is needed. */
+static int nothing_before(const void *send, void *recv, int count, struct ompi_datatype_t *dtype,
+                          struct ompi_op_t *op, struct ompi_communicator_t *comm,
+                          mca_coll_base_module_t *module)
+{
+    (void)send, (void)recv, (void)count, (void)dtype, (void)op, (void)comm, (void)module;
+    return OMPI_ERR_NOT_SUPPORTED;
+}
+
 static void construct(gdr_mca_module_t *module)
 {
     module->comm = NULL;
-    module->prev_allreduce = NULL;
+    module->prev_allreduce = nothing_before;
     module->prev_allreduce_module = NULL;
     module->prev_iallreduce = NULL;
     module->prev_iallreduce_module = NULL;
@@ -64,8 +73,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     if (comm == &ompi_mpi_comm_world.comm && gdr_ctl_pml_open() != GDR_OK)
         return OMPI_ERROR;
     gdr_coll_enable(module);
-    /* Under some components there is nobody before: that matters only when one is needed. */
-    module->prev_allreduce = comm->c_coll->coll_allreduce;
+    if (comm->c_coll->coll_allreduce != NULL)
+        module->prev_allreduce = comm->c_coll->coll_allreduce;
     module->prev_allreduce_module = comm->c_coll->coll_allreduce_module;
     if (module->prev_allreduce_module != NULL)
         OBJ_RETAIN(module->prev_allreduce_module);

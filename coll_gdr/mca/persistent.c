@@ -268,8 +268,6 @@ static int agree(gdr_mca_module_t *module, bool can, bool *all)
         *all = false;
         return OMPI_SUCCESS;
     }
-    if (module->prev_allreduce == NULL)
-        return OMPI_ERR_NOT_SUPPORTED;
     rc = module->prev_allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, module->comm,
                                 module->prev_allreduce_module);
     *all = least != 0;

@@ -33,9 +33,28 @@ static int get_counter(const struct mca_base_pvar_t *pvar, void *value, void *ob
     return OPAL_SUCCESS;
 }
 
-static int get_path(const struct mca_base_pvar_t *pvar, void *value, void *object)
+static int get_host_calls(const struct mca_base_pvar_t *pvar, void *value, void *object)
+{
+    unsigned long long out = atomic_load(&gdr_mca.counters.host_calls) + gdr_asked_passed();
+
+    (void)pvar;
+    (void)object;
+    memcpy(value, &out, sizeof(out));
+    return OPAL_SUCCESS;
+}
+
+/* Calls that gdr_ways_pass() counts leave no trace here; before the first other one there are only
+ * such. */
+static const char *last_path(void)
 {
     const char *path = atomic_load(&gdr_mca.counters.last_path);
+
+    return path == gdr_path_none && gdr_asked_passed() > 0 ? gdr_path_host : path;
+}
+
+static int get_path(const struct mca_base_pvar_t *pvar, void *value, void *object)
+{
+    const char *path = last_path();
     bool device = path != gdr_path_none && path != gdr_path_host && path != gdr_path_staged;
 
     (void)pvar;
@@ -105,9 +124,6 @@ static int register_own(void)
          &counters->staged_bytes},
         {"staged_calls", "Calls on device buffers served through host memory",
          &counters->staged_calls},
-        {"host_calls",
-         "Calls passed on because no buffer was on a device (approximate with threads)",
-         &counters->host_calls},
         {"mixed_calls",
          "Calls on device buffers served in host memory because a buffer of this or another rank "
          "is there, or a rank could not take part on the device",
@@ -120,7 +136,10 @@ static int register_own(void)
         if (rc != OMPI_SUCCESS)
             return rc;
     }
-    return OMPI_SUCCESS;
+    return register_counter(
+        "host_calls",
+        "Calls passed on because no buffer was on a device (approximate with threads)",
+        get_host_calls, NULL);
 }
 
 int gdr_pvars_register(void)

@@ -88,11 +88,8 @@ void gdr_stage_say(gdr_mca_module_t *module, const char *name)
 int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args)
 {
     gdr_stage_t stage;
-    int rc;
+    int rc = gdr_stage_begin(&stage, args, true);
 
-    if (module->prev_allreduce == NULL)
-        return OMPI_ERR_NOT_SUPPORTED;
-    rc = gdr_stage_begin(&stage, args, true);
     if (rc != OMPI_SUCCESS)
         return rc;
     atomic_fetch_add(&gdr_mca.counters.staged_calls, 1);

@@ -278,6 +278,17 @@ static void answer_due(sim_script_t *script, int proc, int team)
     }
 }
 
+/* As mca does: in the short way where nothing is pending. */
+static uint64_t begin_unopened(gdr_ways_t *ways)
+{
+    uint64_t index = gdr_ways_begun(ways);
+
+    if (gdr_ways_pending(ways) != 0)
+        return gdr_ways_host(ways);
+    gdr_ways_pass(ways);
+    return index;
+}
+
 static void begin_host(sim_script_t *script, int proc, int index)
 {
     const sim_call_t *call = &script->calls[index];
@@ -291,7 +302,7 @@ static void begin_host(sim_script_t *script, int proc, int index)
     if (posted->opened)
         gdr_ways_open(ways, false, &posted->index);
     else
-        posted->index = gdr_ways_host(ways);
+        posted->index = begin_unopened(ways);
     if (gdr_ways_asked(ways))
         answer_due(script, proc, call->team);
 }
