@@ -33,6 +33,16 @@ suite() {
     fi
 }
 
+# Each line with the seconds since the one before.
+with_seconds() {
+    local line last=$SECONDS
+
+    while IFS= read -r line; do
+        printf '   %4d s  %s\n' $((SECONDS - last)) "$line"
+        last=$SECONDS
+    done
+}
+
 # A suite that prints a line "PASS: what", "FAIL: what" or "SKIP: what" per test.
 suite_of_tests() {
     local name=$1 start=$SECONDS log status=0 passed failed skipped
@@ -43,7 +53,7 @@ suite_of_tests() {
     : >"$log"
     "$@" >>"$log" 2>&1 & # in the background: a `| tee` would hide the status and buffer the lines
     tail -n +1 --pid=$! -f "$log" 2>/dev/null |
-        grep --line-buffered -E '^(PASS|FAIL|XPASS|ERROR|SKIP):' | sed -u 's/^/   /' || true
+        grep --line-buffered -E '^(PASS|FAIL|XPASS|ERROR|SKIP):' | with_seconds || true
     wait $! || status=$?
     passed=$(grep -cE '^PASS:' "$log" || true)
     failed=$(grep -cE '^(FAIL|XPASS|ERROR):' "$log" || true)
