@@ -49,6 +49,7 @@ typedef struct gdr_engine_config {
     gdr_flags_mode_t flags;  /* auto = device flags for stream-ordered calls, else host flags */
     gdr_mode_t stream_waits; /* auto = blocking calls below MPI_THREAD_MULTIPLE */
     bool thread_multiple;    /* this process's thread level */
+    uint64_t node;           /* equal on processes that share a node; 0: not known */
     uint64_t timeout_ns;     /* say once what a call waits for; 0 = never */
     bool mixed;              /* ask the members that a call waits for which way they went */
     uint64_t ask_ns;         /* after so long, then after twice as long, ... */

@@ -63,7 +63,8 @@ typedef enum gdr_message_type {
     GDR_MESSAGE_ASK,    /* never for an engine: see gdr_ways.h */
     GDR_MESSAGE_HOST,   /* the answer */
     GDR_MESSAGE_WANTED, /* rank 0 misses a vote */
-    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_WANTED,
+    GDR_MESSAGE_NODES,
+    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_NODES,
     GDR_MESSAGE_PROC,
     GDR_MESSAGE_WINDOW,
     GDR_MESSAGE_LAST = GDR_MESSAGE_WINDOW
@@ -104,6 +105,8 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
 gdr_status_t gdr_vote_on_wanted(gdr_team_t *team, int32_t rank, uint32_t epoch, size_t bytes);
 /* A member's process serves no call of the communicator on a device. */
 void gdr_vote_without(gdr_team_t *team, int32_t rank);
+/* To this member's children in the tree that the verdict goes down. */
+void gdr_vote_send_down(gdr_team_t *team, gdr_message_type_t type, const void *body, size_t bytes);
 uint64_t gdr_vote_hash(const gdr_engine_config_t *config);
 
 /* team.c */
@@ -177,6 +180,15 @@ uint64_t gdr_wait_address(const gdr_context_t *context, uint32_t item);
 
 gdr_status_t gdr_host_advance(gdr_context_t *context);
 gdr_status_t gdr_ordered_advance(gdr_context_t *context);
+
+/* nodes.c: which members share a node */
+
+/* Rank 0: tells all, after the last vote and before the verdict. */
+void gdr_nodes_tell(gdr_team_t *team);
+gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                                  const void *payload, size_t bytes);
+/* With the verdict: what was told is for plans from now on. */
+gdr_status_t gdr_nodes_settle(gdr_team_t *team);
 
 /* fail.c */
 

@@ -203,9 +203,14 @@ struct gdr_team {
     uint32_t ask_round;
     uint32_t eager; /* so many calls yet ask at once: one before them was mixed */
 
+    gdr_topology_t *topology; /* NULL: not known, or of no use; for good */
+    uint32_t *nodes;          /* [size]: of the members, as far as told */
+    int32_t nodes_told;
+
     void *vote; /* ours, to be sent again if rank 0 has lost it */
     /* Rank 0: the vote. */
-    uint8_t *voted; /* [size] */
+    uint8_t *voted;       /* [size] */
+    uint64_t *node_names; /* [size]: as voted */
     uint64_t max_call, max_index, config_hash;
     int32_t votes;
     int32_t compute_capability;

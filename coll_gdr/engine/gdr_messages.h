@@ -6,7 +6,7 @@
 #include "engine/gdr_engine_types.h"
 
 enum {
-    GDR_MESSAGE_MAGIC = 0x47445231, /* "GDR1": also the version of what follows */
+    GDR_MESSAGE_MAGIC = 0x47445232, /* "GDR2": also the version of what follows */
     GDR_MESSAGE_TOTAL_MAX = 64 * 1024,
     GDR_ORPHAN_BYTES_MAX = 1 << 20
 };
@@ -32,6 +32,7 @@ typedef struct gdr_vote_body {
     uint64_t last_call;
     uint64_t from;                 /* of a new epoch, see gdr_team_t */
     uint64_t index;                /* of the voter's first device call that is not over */
+    uint64_t node;                 /* gdr_engine_config_t.node */
     char reason[GDR_REASON_BYTES]; /* terminated */
 } gdr_vote_body_t;
 
@@ -44,6 +45,11 @@ typedef struct gdr_verdict_body {
     uint64_t first; /* index of the first call in the lanes */
     char reason[GDR_REASON_BYTES];
 } gdr_verdict_body_t;
+
+/* Before the verdict and along its tree, if it matters to plans: on which nodes members are. */
+typedef struct gdr_nodes_body {
+    uint32_t first, n; /* members; behind it the number of each one's node, uint32_t, from 0 on */
+} gdr_nodes_body_t;
 
 typedef struct gdr_renew_body {
     uint64_t from; /* index of the first call of the new epoch */

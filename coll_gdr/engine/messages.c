@@ -108,6 +108,8 @@ static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *hea
         return gdr_vote_on_vote(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_VERDICT:
         return gdr_vote_on_verdict(team, head->rank, head->epoch, body, head->bytes);
+    case GDR_MESSAGE_NODES:
+        return gdr_nodes_on_message(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_LANE:
         return gdr_peers_on_lane(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_RENEW:

@@ -78,9 +78,13 @@ static gdr_status_t make_programs(gdr_planned_t *planned)
 
 static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
 {
-    gdr_plan_request_t request = {team->rank,           team->size,
-                                  planned->count,       planned->type_bytes,
-                                  planned->commutative, &team->engine->config.plan};
+    gdr_plan_request_t request = {.rank = team->rank,
+                                  .size = team->size,
+                                  .count = planned->count,
+                                  .type_bytes = planned->type_bytes,
+                                  .commutative = planned->commutative,
+                                  .params = &team->engine->config.plan,
+                                  .topology = team->topology};
     gdr_status_t status = gdr_plan_make(&request, &planned->plan);
 
     if (status == GDR_ERR_UNSUPPORTED) {

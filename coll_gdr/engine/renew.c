@@ -42,6 +42,7 @@ static void forget_members(gdr_team_t *team)
     if (team->rank == 0)
         memset(team->voted, 0, (size_t)team->size);
     team->votes = 0;
+    team->nodes_told = 0;
     team->max_index = 0;
     team->verdict_given = false;
 }

@@ -36,7 +36,10 @@ static gdr_status_t team_fill(gdr_team_t *team, const gdr_team_desc_t *desc)
     team->procs = malloc((size_t)desc->size * sizeof(*team->procs));
     team->voted = calloc(desc->rank == 0 ? (size_t)desc->size : 1, 1);
     team->vote = malloc(sizeof(gdr_vote_body_t));
-    if (team->members == NULL || team->procs == NULL || team->voted == NULL || team->vote == NULL)
+    team->nodes = calloc((size_t)desc->size, sizeof(*team->nodes));
+    team->node_names = calloc(desc->rank == 0 ? (size_t)desc->size : 1, sizeof(*team->node_names));
+    if (team->members == NULL || team->procs == NULL || team->voted == NULL || team->vote == NULL ||
+        team->nodes == NULL || team->node_names == NULL)
         return GDR_ERR_NO_MEMORY;
     team->ways = desc->ways;
     memcpy(team->procs, desc->procs, (size_t)desc->size * sizeof(*team->procs));
@@ -93,6 +96,9 @@ void gdr_team_free(gdr_team_t *team)
 
     for (i = 0; i < GDR_PLAN_CACHE; i++)
         gdr_planned_clear(&team->plans[i]);
+    gdr_topology_free(team->topology);
+    free(team->nodes);
+    free(team->node_names);
     free(team->vote);
     free(team->members);
     free(team->procs);

@@ -38,14 +38,19 @@ uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
     return hash;
 }
 
-static void send_verdict(gdr_team_t *team, int64_t rank, const gdr_verdict_body_t *verdict)
+static void send_to(gdr_team_t *team, int64_t rank, gdr_message_type_t type, const void *body,
+                    size_t bytes)
 {
-    if (gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_VERDICT, verdict,
-                         sizeof(*verdict)) != GDR_OK)
+    if (gdr_message_send(team->engine, team, team->procs[rank], type, body, bytes) != GDR_OK)
         gdr_team_fail(team, GDR_ERR_NET);
 }
 
-static void send_down(gdr_team_t *team, const gdr_verdict_body_t *verdict)
+static void send_verdict(gdr_team_t *team, int32_t rank, const gdr_verdict_body_t *verdict)
+{
+    send_to(team, rank, GDR_MESSAGE_VERDICT, verdict, sizeof(*verdict));
+}
+
+void gdr_vote_send_down(gdr_team_t *team, gdr_message_type_t type, const void *body, size_t bytes)
 {
     int64_t step = 1;
 
@@ -54,7 +59,7 @@ static void send_down(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         int64_t child = team->rank + step;
 
         if (child < team->size)
-            send_verdict(team, child, verdict);
+            send_to(team, child, type, body, bytes);
         step <<= 1;
     }
 }
@@ -76,6 +81,8 @@ static void decline(gdr_team_t *team, int32_t decliner, const char *reason)
 
 static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
 {
+    gdr_status_t status;
+
     if (!verdict->go) {
         decline(team, verdict->decliner, verdict->reason);
         return;
@@ -83,6 +90,11 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
     if (team->old_lane != NULL) /* all have voted, hence put what they had under way there */
         gdr_lane_release(team->engine, team->old_lane, 0, true);
     team->old_lane = NULL;
+    status = gdr_nodes_settle(team);
+    if (status != GDR_OK) { /* others would have other plans */
+        gdr_team_fail(team, status);
+        return;
+    }
     team->base = verdict->base;
     team->first = verdict->first;
     team->device_flags = verdict->stream_words != 0;
@@ -115,7 +127,9 @@ static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *re
     snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
     team->verdict_given = true;
     if (go)
-        send_down(team, &verdict);
+        gdr_nodes_tell(team);
+    if (go && team->state != GDR_TEAM_DEAD)
+        gdr_vote_send_down(team, GDR_MESSAGE_VERDICT, &verdict, sizeof(verdict));
     for (rank = 1; rank < team->size && !go; rank++) {
         if (team->voted[rank])
             send_verdict(team, rank, &verdict);
@@ -149,6 +163,7 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
     team->words_all = team->words_all && vote->stream_words != 0;
     team->max_call = gdr_max_u64(team->max_call, vote->last_call);
     team->max_index = gdr_max_u64(team->max_index, vote->index);
+    team->node_names[rank] = vote->node;
     why = vote->can ? differs(team, vote) : vote->reason;
     if (why != NULL)
         conclude(team, false, rank, why);
@@ -224,7 +239,7 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
     if (team->state != GDR_TEAM_VOTED || epoch != team->epoch)
         return GDR_ERR_INVALID;
     if (verdict.go)
-        send_down(team, &verdict);
+        gdr_vote_send_down(team, GDR_MESSAGE_VERDICT, &verdict, sizeof(verdict));
     if (team->state != GDR_TEAM_DEAD)
         obey(team, &verdict);
     return GDR_OK;
@@ -279,6 +294,7 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     vote.can = why == NULL;
     vote.config_hash = engine->config_hash;
     vote.from = team->from;
+    vote.node = engine->config.node;
     vote.index = first->index;
     if (why == NULL) {
         vote.compute_capability = team->device->caps.compute_capability;

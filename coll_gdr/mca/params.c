@@ -126,8 +126,8 @@ static int register_strings(void)
         const char *help;
     } table[] = {
         {"algorithm", "auto", &raw.algorithm,
-         "Algorithm of device calls: auto, or a name (oneshot, knomial, twoshot, circulant, ring); "
-         "what it cannot serve is staged. Equal on all processes"},
+         "Algorithm of device calls: auto, or a name (oneshot, knomial, twoshot, circulant, ring, "
+         "hierarchical); what it cannot serve is staged. Equal on all processes"},
         {"chunk_size", "0", &raw.chunk_size,
          "Upper limit in bytes (k, m, g allowed) of what one step moves; 0 = chosen from the lane. "
          "Equal on all processes"},

@@ -6,6 +6,7 @@ static const gdr_algorithm_t *const registry[] = {
     &gdr_algorithm_twoshot,
     &gdr_algorithm_circulant,
     &gdr_algorithm_ring,
+    &gdr_algorithm_hierarchical,
     NULL,
 };
 

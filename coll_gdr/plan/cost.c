@@ -11,6 +11,7 @@ enum {
     STEP_NS = 9000,
     PUT_NS = 1000,
     SENT_BYTES_PER_NS = 50,
+    SENT_IN_NODE_BYTES_PER_NS = 300, /* NVLink of an H100, one direction, two thirds of 450 */
     TOUCHED_BYTES_PER_NS = 1600
 };
 
@@ -40,6 +41,7 @@ uint64_t gdr_cost(const gdr_plan_request_t *request, const gdr_candidate_t *cand
     busy = times(latency, turns - 1);
     busy = gdr_max_u64(busy, times(times(work.puts, PUT_NS), candidate->nsegments));
     busy = gdr_max_u64(busy, work.sent / SENT_BYTES_PER_NS);
+    busy = gdr_max_u64(busy, work.sent_in_node / SENT_IN_NODE_BYTES_PER_NS);
     busy = gdr_max_u64(busy, work.touched / TOUCHED_BYTES_PER_NS);
     return latency + busy;
 }

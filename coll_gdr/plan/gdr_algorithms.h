@@ -5,6 +5,6 @@
 #include "plan/gdr_builder.h"
 
 extern const gdr_algorithm_t gdr_algorithm_oneshot, gdr_algorithm_knomial, gdr_algorithm_twoshot,
-    gdr_algorithm_circulant, gdr_algorithm_ring;
+    gdr_algorithm_circulant, gdr_algorithm_ring, gdr_algorithm_hierarchical;
 
 #endif

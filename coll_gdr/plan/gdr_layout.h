@@ -28,10 +28,11 @@ enum {
 
 /* How much an algorithm needs, for one context. */
 typedef struct gdr_shape {
-    uint32_t nslots;     /* chunk-sized */
-    uint32_t nflags;     /* incoming, of the rank that has most */
-    uint32_t nchannels;  /* outgoing, of the rank that has most */
-    uint32_t seg_chunks; /* a segment is this many chunks of the message */
+    uint32_t nslots;      /* chunk-sized */
+    uint32_t nflags;      /* incoming, of the rank that has most */
+    uint32_t nchannels;   /* outgoing, of the rank that has most */
+    uint32_t seg_chunks;  /* a segment is this many chunks of the message */
+    uint64_t least_chunk; /* bytes, 0: any; besides the parameters' minimum */
 } gdr_shape_t;
 
 typedef struct gdr_layout {

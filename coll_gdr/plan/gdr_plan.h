@@ -8,6 +8,7 @@
 #include "base/gdr_status.h"
 #include "plan/gdr_layout.h"
 #include "plan/gdr_schedule.h"
+#include "plan/gdr_topology.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,15 +36,17 @@ typedef struct gdr_plan_request {
     uint32_t type_bytes; /* of one element */
     bool commutative;    /* false: reduce in rank order only */
     const gdr_plan_params_t *params;
+    const gdr_topology_t *topology; /* of the `size` ranks; NULL: nothing is known */
 } gdr_plan_request_t;
 
 typedef struct gdr_build gdr_build_t; /* a schedule under construction: gdr_builder.h */
 
 /* What an algorithm makes one rank do: counts alone, times are for gdr_cost.h. */
 typedef struct gdr_work {
-    uint64_t steps;   /* exchanges that follow each other in a segment */
-    uint64_t puts;    /* in a segment */
-    uint64_t sent;    /* bytes that it puts in the call */
+    uint64_t steps;        /* exchanges that follow each other in a segment */
+    uint64_t puts;         /* in a segment */
+    uint64_t sent;         /* bytes that it puts in the call, to any node, */
+    uint64_t sent_in_node; /* and besides, within its node */
     uint64_t touched; /* bytes of device memory that kernels and puts read and write in the call */
 } gdr_work_t;
 

@@ -9,7 +9,9 @@ libgdr_plan_la_SOURCES = \
 	coll_gdr/plan/gdr_cost.h coll_gdr/plan/cost.c \
 	coll_gdr/plan/gdr_algorithms.h coll_gdr/plan/algorithms.c \
 	coll_gdr/plan/gdr_blocks.h coll_gdr/plan/oneshot.c coll_gdr/plan/knomial.c \
-	coll_gdr/plan/twoshot.c coll_gdr/plan/circulant.c coll_gdr/plan/ring.c
+	coll_gdr/plan/twoshot.c coll_gdr/plan/ring.c \
+	coll_gdr/plan/gdr_circulant.h coll_gdr/plan/circulant_steps.c coll_gdr/plan/circulant.c \
+	coll_gdr/plan/gdr_topology.h coll_gdr/plan/topology.c coll_gdr/plan/hierarchical.c
 
 # The checker: for tests and authors of algorithms, not in the plugin.
 noinst_LTLIBRARIES += libgdr_plan_check.la

@@ -40,8 +40,8 @@ static bool candidate(const gdr_plan_request_t *request, const gdr_algorithm_t *
     return algorithm->shape(request, &shape) &&
            gdr_layout_make(&shape, params->lane_bytes / GDR_LANE_PARTS,
                            params->ctl_bytes / GDR_LANE_PARTS, params->depth,
-                           gdr_max_u64(params->min_chunk, unit), params->chunk_size,
-                           &out->layout) == GDR_OK &&
+                           gdr_max_u64(gdr_max_u64(params->min_chunk, shape.least_chunk), unit),
+                           params->chunk_size, &out->layout) == GDR_OK &&
            cut(request, out);
 }
 

@@ -46,6 +46,7 @@ static sim_case_t abandon_case(int nprocs, const char *algorithm, const sim_mode
     for (i = 0; i < nprocs; i++) {
         c.world->procs[i].config.plan.chunk_size = 256;
         c.world->procs[i].config.plan.depth = 2;
+        c.world->procs[i].config.node = 1 + (uint64_t)i / 2;
         procs[i] = i;
     }
     teams[0] = sim_script_team(c.script);
@@ -139,7 +140,8 @@ static void run_kind(fault_t kind)
     int p;
 
     for (a = gdr_plan_algorithms(); *a != NULL; a++) {
-        for (p = 2; p <= 6; p++) {
+        /* Both communicators need a node of two and another one. */
+        for (p = strcmp((*a)->name, "hierarchical") == 0 ? 4 : 2; p <= 6; p++) {
             for (m = 0; m < SIM_MODES; m++)
                 run_all_events(p, (*a)->name, m, kind, &runs, &failed);
         }

@@ -1,6 +1,19 @@
 /* Right results: sizes, counts, algorithms, both flag modes, host-driven and stream-ordered. */
 #include "tests/sim/harness.h"
 
+/* Nodes of two and a single one behind them, of three and the rest, dealt out to two. */
+static uint64_t node_of(int proc, int nprocs, uint64_t seed)
+{
+    switch (seed / 100 % 3) {
+    case 0:
+        return 1 + (uint64_t)proc / 2;
+    case 1:
+        return proc < 3 || proc == nprocs - 1 ? 7 : 5;
+    default:
+        return UINT64_MAX - (uint64_t)proc % 2;
+    }
+}
+
 /* Posts all calls, then waits for them in reverse order (blocking ones one by one). */
 static bool run_calls(int nprocs, uint64_t seed, const char *algorithm, const sim_mode_t *mode,
                       const sim_call_t *calls, int ncalls)
@@ -13,8 +26,11 @@ static bool run_calls(int nprocs, uint64_t seed, const char *algorithm, const si
     options.reenter = true;
     options.flush_rdma = seed % 2 == 0;
     c = sim_case(&options, algorithm, mode);
-    for (i = 0; i < nprocs && nprocs > 16; i++)
-        c.world->procs[i].config.plan.lane_bytes = 256 << 10;
+    for (i = 0; i < nprocs; i++) {
+        c.world->procs[i].config.node = node_of(i, nprocs, seed);
+        if (nprocs > 16)
+            c.world->procs[i].config.plan.lane_bytes = 256 << 10;
+    }
     sim_start(c.world);
     team = sim_script_team(c.script);
     sim_script_all(c.script, SIM_CREATE, team);
@@ -98,6 +114,12 @@ static void test_ring(void **state)
     run_ranks("ring", 2);
 }
 
+static void test_hierarchical(void **state)
+{
+    (void)state;
+    run_ranks("hierarchical", 5);
+}
+
 static void test_large_teams(void **state)
 {
     sim_call_t calls[] = {
@@ -110,6 +132,7 @@ static void test_large_teams(void **state)
     assert_true(run_calls(33, 2, "twoshot", &sim_modes[2], calls, 2));
     assert_true(run_calls(33, 6, "circulant", &sim_modes[3], calls, 2));
     assert_true(run_calls(37, 7, "knomial", &sim_modes[2], calls, 2));
+    assert_true(run_calls(41, 200, "hierarchical", &sim_modes[2], calls, 2));
     assert_true(run_calls(33, 3, "ring", &sim_modes[1], calls, 2));
     assert_true(run_calls(64, 4, "ring", &sim_modes[2], calls, 2));
     assert_true(run_calls(64, 5, "auto", &sim_modes[1], calls, 2));
@@ -139,6 +162,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_twoshot),
         cmocka_unit_test(test_circulant),
         cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_hierarchical),
         cmocka_unit_test(test_large_teams),
         cmocka_unit_test(test_seeds),
     };

@@ -206,8 +206,12 @@ static void count_schedule(const gdr_sched_t *sched, uint64_t times, gdr_engine_
 static void expect_counts(const sim_world_t *world, int rank, uint64_t count,
                           gdr_engine_stats_t *stats)
 {
-    gdr_plan_request_t request = {rank, world->options.nprocs,          count, 4,
-                                  true, &world->procs[rank].config.plan};
+    gdr_plan_request_t request = {.rank = rank,
+                                  .size = world->options.nprocs,
+                                  .count = count,
+                                  .type_bytes = 4,
+                                  .commutative = true,
+                                  .params = &world->procs[rank].config.plan};
     gdr_plan_t *plan;
     uint32_t context, flag;
 

@@ -2,7 +2,7 @@
 if HAVE_CMOCKA
 plan_tests = \
 	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove \
-	tests/unit/plan/test_large \
+	tests/unit/plan/test_large tests/unit/plan/test_nodes \
 	tests/unit/plan/test_faults_order tests/unit/plan/test_faults_form
 check_PROGRAMS += $(plan_tests)
 TESTS += $(plan_tests)
@@ -23,6 +23,10 @@ tests_unit_plan_test_prove_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
 tests_unit_plan_test_large_SOURCES = tests/unit/plan/test_large.c tests/unit/plan/plan_test.h
 tests_unit_plan_test_large_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_plan_test_large_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_nodes_SOURCES = tests/unit/plan/test_nodes.c tests/unit/plan/plan_test.h
+tests_unit_plan_test_nodes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_nodes_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
 
 tests_unit_plan_test_faults_order_SOURCES = tests/unit/plan/test_faults_order.c \
 	tests/unit/plan/broken_call.c tests/unit/plan/broken_call.h tests/unit/plan/plan_test.h

@@ -32,6 +32,18 @@ static inline gdr_plan_params_t plan_test_small_chunks(const char *algorithm, ui
     return params;
 }
 
+/* Two ranks on each node, one on the last if their number is odd; gdr_topology_free. */
+static inline gdr_topology_t *plan_test_pairs(int32_t size)
+{
+    uint32_t node[64];
+    gdr_topology_t *topology = NULL;
+
+    for (int32_t r = 0; r < size; r++)
+        node[r] = (uint32_t)r / 2;
+    assert_int_equal(gdr_topology_make(node, size, &topology), GDR_OK);
+    return topology;
+}
+
 static inline gdr_plan_request_t plan_test_request(const gdr_plan_params_t *params, int32_t size,
                                                    uint64_t count, uint32_t type_bytes)
 {

@@ -43,12 +43,17 @@ static void try_count(const gdr_algorithm_t *algorithm, int32_t p, uint64_t coun
 {
     gdr_plan_params_t params = plan_test_params(algorithm->name);
     gdr_plan_request_t request = plan_test_request(&params, p, count, type);
+    gdr_topology_t *topology = plan_test_pairs(p);
     gdr_check_result_t result;
     gdr_plan_t *plan;
-    gdr_status_t status = gdr_plan_make(&request, &plan);
+    gdr_status_t status;
 
-    if (status == GDR_ERR_UNSUPPORTED) /* staged, on all ranks alike */
+    request.topology = topology;
+    status = gdr_plan_make(&request, &plan);
+    if (status == GDR_ERR_UNSUPPORTED) { /* staged, on all ranks alike */
+        gdr_topology_free(topology);
         return;
+    }
     assert_int_equal(status, GDR_OK);
     check_segments(&request, plan);
     gdr_plan_free(plan);
@@ -56,6 +61,7 @@ static void try_count(const gdr_algorithm_t *algorithm, int32_t p, uint64_t coun
     if (status != GDR_OK)
         fail_msg("%s, %d ranks, %llu x %u bytes: status %d: %s", algorithm->name, (int)p,
                  (unsigned long long)count, type, (int)status, result.text);
+    gdr_topology_free(topology);
     (*served)++;
 }
 

@@ -1,0 +1,83 @@
+/*
+ * Which members share a node. Everybody votes with the name of its node; when all have voted, rank
+ * 0 numbers the names and tells them to all, ahead of the verdict, so that all plan alike. Where a
+ * plan has no use for it (one node, or one member on each, or a name is missing) nothing is told.
+ */
+#include "base/gdr_math.h"
+#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_messages.h"
+
+#include <string.h>
+
+enum { NODES_PER_MESSAGE = (GDR_MESSAGE_PIECE - sizeof(gdr_nodes_body_t)) / sizeof(uint32_t) };
+
+/* Numbers names in the order in which members have them; how many, or 0: one is missing. */
+static uint32_t number_names(gdr_team_t *team)
+{
+    uint32_t n = 0;
+    int32_t rank;
+
+    for (rank = 0; rank < team->size; rank++) {
+        uint64_t name = team->node_names[rank];
+        int32_t same = rank;
+
+        if (name == 0)
+            return 0;
+        while (same > 0 && team->node_names[same - 1] != name)
+            same--;
+        team->nodes[rank] = same > 0 ? team->nodes[same - 1] : n++;
+    }
+    return n;
+}
+
+void gdr_nodes_tell(gdr_team_t *team)
+{
+    uint32_t n = number_names(team), size = (uint32_t)team->size, first;
+    struct {
+        gdr_nodes_body_t head;
+        uint32_t node[NODES_PER_MESSAGE];
+    } body;
+
+    if (n < 2 || n == size)
+        return;
+    for (first = 0; first < size && team->state != GDR_TEAM_DEAD; first += body.head.n) {
+        body.head.first = first;
+        body.head.n = (uint32_t)gdr_min_u64(NODES_PER_MESSAGE, size - first);
+        memcpy(body.node, team->nodes + first, body.head.n * sizeof(*body.node));
+        gdr_vote_send_down(team, GDR_MESSAGE_NODES, &body,
+                           sizeof(body.head) + body.head.n * sizeof(*body.node));
+    }
+    team->nodes_told = team->size;
+}
+
+gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                                  const void *payload, size_t bytes)
+{
+    gdr_nodes_body_t head;
+
+    if (bytes < sizeof(head) || team->rank == 0 || rank != (team->rank & (team->rank - 1)))
+        return GDR_ERR_INVALID;
+    memcpy(&head, payload, sizeof(head));
+    if (team->state == GDR_TEAM_DEAD || team->state == GDR_TEAM_DECLINED || epoch < team->epoch)
+        return GDR_OK;
+    if (team->state != GDR_TEAM_VOTED || epoch != team->epoch ||
+        head.first != (uint32_t)team->nodes_told || head.n == 0 ||
+        head.n > (uint32_t)team->size - head.first ||
+        bytes != sizeof(head) + head.n * sizeof(*team->nodes))
+        return GDR_ERR_INVALID;
+    memcpy(team->nodes + head.first, (const uint8_t *)payload + sizeof(head),
+           head.n * sizeof(*team->nodes));
+    team->nodes_told += (int32_t)head.n;
+    gdr_vote_send_down(team, GDR_MESSAGE_NODES, payload, bytes);
+    return GDR_OK;
+}
+
+gdr_status_t gdr_nodes_settle(gdr_team_t *team)
+{
+    /* Members stay where they are: what plans were made with in an epoch before is still true. */
+    if (team->topology != NULL || team->nodes_told == 0)
+        return GDR_OK;
+    if (team->nodes_told < team->size)
+        return GDR_ERR_INVALID;
+    return gdr_topology_make(team->nodes, team->size, &team->topology);
+}

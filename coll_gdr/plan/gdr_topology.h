@@ -1,0 +1,32 @@
+/* Which ranks share a node: equal on all ranks. Pure. */
+#ifndef GDR_TOPOLOGY_H
+#define GDR_TOPOLOGY_H
+
+#include "base/gdr_status.h"
+
+#include <stdint.h>
+
+typedef struct gdr_topology {
+    uint32_t nnodes;
+    uint32_t least, most; /* ranks of the smallest and of the largest node */
+    uint32_t *node;       /* [size]: of a rank */
+    uint32_t *local;      /* [size]: the rank's number in its node, in the order of ranks */
+    uint32_t *first;      /* [nnodes + 1]: a node's place in members[] */
+    int32_t *members;     /* [size]: ranks, node by node, in the order of ranks */
+} gdr_topology_t;
+
+/*
+ * node[rank] of `size` >= 1 ranks, any numbers below `size` of which none up to the greatest is
+ * left out; copied. The caller owns *topology (gdr_topology_free).
+ * GDR_ERR_INVALID: other numbers; GDR_ERR_NO_MEMORY.
+ */
+gdr_status_t gdr_topology_make(const uint32_t *node, int32_t size, gdr_topology_t **topology);
+void gdr_topology_free(gdr_topology_t *topology); /* NULL: nothing */
+
+/* Ranks of a node. */
+static inline uint32_t gdr_topology_ranks(const gdr_topology_t *t, uint32_t node)
+{
+    return t->first[node + 1] - t->first[node];
+}
+
+#endif

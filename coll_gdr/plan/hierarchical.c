@@ -1,0 +1,382 @@
+/*
+ * Rail-hierarchical: the ranks of a node reduce one block each (directly, as in the two-shot), the
+ * owners of the same block in all nodes finish it among themselves (as in gdr_circulant.h), and
+ * give it to the ranks of their nodes. All rails, a node's ways out, are busy at once, and each
+ * carries 2 (M - 1) / M of its block for M nodes. Segments overlap: while one is between nodes,
+ * others are inside. Only commutative operations; each part of a block is finished by one rank.
+ *
+ * A block for each rank of the largest node: a rail. In a node of n ranks local rank l owns rails
+ * l, l + n, ...; its turn t (rail / n) numbers them. So nodes may differ, down to a rank alone.
+ *
+ * Slots of a rank, for R rails: slots 0 .. R - 1, blocks side by side: its part of each, from where
+ * it goes to the owner; what it owns itself is in the order of gdr_circulant.h, and so is the
+ * result that comes back to where the part was, from whom has had it. Then incoming parts of the
+ * node, n - 1 for each turn, and behind them what comes in between nodes, for each turn.
+ */
+#include "plan/gdr_algorithms.h"
+#include "plan/gdr_circulant.h"
+#include "plan/gdr_topology.h"
+
+#include <stdlib.h>
+
+enum { ARRIVAL_SLOTS = 2 }; /* a block, and what rounding (M - 1) parts of it up takes */
+
+typedef struct needs {
+    uint32_t rails, nodes;
+    uint32_t parts; /* incoming from a node's ranks, of the rank that has most */
+    uint32_t turns; /* rails of the rank that owns most */
+    uint32_t steps; /* of one half between nodes */
+} needs_t;
+
+typedef struct hier hier_t;
+
+typedef struct rail {
+    const hier_t *hier;
+    uint32_t number;
+    uint32_t copied; /* the step that has copied this rank's part; not its own rails */
+    gdr_circulant_t circulant;
+} rail_t;
+
+struct hier {
+    gdr_build_t *build;
+    const gdr_topology_t *topology;
+    needs_t needs;
+    gdr_blocks_t blocks;
+    int32_t rank;
+    uint32_t n, local; /* ranks of the node, and which one this is */
+    rail_t *rails;
+};
+
+static needs_t needs_of(const gdr_topology_t *t)
+{
+    needs_t needs = {.rails = t->most, .nodes = t->nnodes};
+
+    needs.turns = (uint32_t)gdr_div_up(t->most, t->least);
+    needs.steps = gdr_circulant_steps(t->nnodes);
+    for (uint32_t i = 0; i < t->nnodes; i++) {
+        uint32_t n = gdr_topology_ranks(t, i);
+
+        needs.parts =
+            (uint32_t)gdr_max_u64(needs.parts, gdr_div_up(needs.rails, n) * (uint64_t)(n - 1));
+    }
+    return needs;
+}
+
+static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
+{
+    const gdr_topology_t *t = request->topology;
+    uint32_t flags;
+    needs_t needs;
+
+    if (t == NULL || t->nnodes < 2 || t->most < 2 || !request->commutative)
+        return false;
+    needs = needs_of(t);
+    flags = needs.rails + needs.parts + needs.turns * 2 * needs.steps;
+    *shape = (gdr_shape_t){.nslots = needs.rails + needs.parts + needs.turns * ARRIVAL_SLOTS,
+                           .nflags = flags,
+                           .nchannels = flags,
+                           .seg_chunks = needs.rails,
+                           .least_chunk = needs.nodes * gdr_blocks_unit(request->type_bytes) *
+                                          request->type_bytes};
+    return true;
+}
+
+/* Of a rank that owns `own` rails in a node of n. */
+static gdr_work_t work_of(const needs_t *needs, uint64_t n, uint64_t own, uint64_t bytes)
+{
+    uint64_t block = gdr_div_up(bytes, needs->rails), part = gdr_div_up(block, needs->nodes);
+    uint64_t partial = n < 2 ? 0 : gdr_build_reductions(n) - 1, away = needs->rails - own;
+    uint64_t between = own * (block - part);
+
+    /* Others' blocks: copied out, put, put back, copied to the result. Own ones: n inputs, partial
+     * results, the sum; between nodes added to, put twice, copied; put to the node's ranks. */
+    return (gdr_work_t){.steps = 2 + 2 * (uint64_t)needs->steps,
+                        .puts = away + own * (n - 1) + own * 2 * needs->steps,
+                        .sent = 2 * between,
+                        .sent_in_node = (away + own * (n - 1)) * block,
+                        .touched = (2 + 2 + 2) * away * block +
+                                   own * (n + 1 + 2 * partial + 2 * (n - 1)) * block +
+                                   (3 + 4 + 2) * between + own * part};
+}
+
+static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
+{
+    needs_t needs = needs_of(request->topology);
+
+    *work = (gdr_work_t){0};
+    for (uint32_t i = 0; i < needs.nodes; i++) {
+        uint64_t n = gdr_topology_ranks(request->topology, i);
+
+        for (uint64_t own = needs.rails / n; own <= gdr_div_up(needs.rails, n); own++) {
+            gdr_work_t w = work_of(&needs, n, own, bytes);
+
+            work->steps = gdr_max_u64(work->steps, w.steps);
+            work->puts = gdr_max_u64(work->puts, w.puts);
+            work->sent = gdr_max_u64(work->sent, w.sent);
+            work->sent_in_node = gdr_max_u64(work->sent_in_node, w.sent_in_node);
+            work->touched = gdr_max_u64(work->touched, w.touched);
+        }
+    }
+}
+
+static uint64_t rail_bytes(const hier_t *h, uint32_t rail)
+{
+    return gdr_blocks_bytes(&h->blocks, rail, rail + 1);
+}
+
+static bool is_own(const hier_t *h, uint32_t rail)
+{
+    return rail % h->n == h->local;
+}
+
+static int32_t rank_at(const hier_t *h, uint32_t local)
+{
+    return h->topology->members[h->topology->first[h->topology->node[h->rank]] + local];
+}
+
+/* Between a rail's owner and another rank of its node: among the owner's slots (behind those of
+ * the rails), and among its flags and channels (behind those that the rails give to the others). */
+static uint32_t part_of(const hier_t *h, uint32_t rail, uint32_t local)
+{
+    uint32_t owner = rail % h->n, place = local < owner ? local : local - 1;
+
+    return h->needs.rails + rail / h->n * (h->n - 1) + place;
+}
+
+static gdr_operand_t block_slot(const hier_t *h, int32_t rank, uint32_t rail)
+{
+    return gdr_operand_slot(rank, 0, rail * h->blocks.block * h->blocks.type_bytes);
+}
+
+static gdr_circulant_member_t member(const void *ctx, uint32_t index)
+{
+    const rail_t *rail = ctx;
+    const hier_t *h = rail->hier;
+    uint32_t n = gdr_topology_ranks(h->topology, index), turn = rail->number / n;
+    uint32_t behind = h->needs.rails + h->needs.parts;
+
+    return (gdr_circulant_member_t){
+        .rank = h->topology->members[h->topology->first[index] + rail->number % n],
+        .offset = rail->number * h->blocks.block * h->blocks.type_bytes,
+        .arrivals = behind + turn * ARRIVAL_SLOTS,
+        .number = behind + turn * 2 * h->needs.steps};
+}
+
+static void open_rails(hier_t *h)
+{
+    for (uint32_t j = 0; j < h->needs.rails; j++) {
+        rail_t *rail = &h->rails[j];
+
+        rail->hier = h;
+        rail->number = j;
+        rail->copied = GDR_BUILD_NONE;
+        rail->circulant =
+            (gdr_circulant_t){.build = h->build,
+                              .blocks = gdr_blocks_make(rail_bytes(h, j) / h->blocks.type_bytes,
+                                                        h->needs.nodes, h->blocks.type_bytes),
+                              .user = gdr_blocks_offset(&h->blocks, j),
+                              .p = h->needs.nodes,
+                              .r = h->topology->node[h->rank],
+                              .member = member,
+                              .ctx = rail};
+        gdr_circulant_init(&rail->circulant);
+    }
+}
+
+/* Others' rails first .. end - 1, with one kernel. */
+static void copy_out(hier_t *h, uint32_t first, uint32_t end)
+{
+    uint64_t bytes = gdr_blocks_bytes(&h->blocks, first, end);
+    uint32_t copy;
+
+    if (bytes == 0)
+        return;
+    copy =
+        gdr_build_copy(h->build, gdr_operand_send(h->build, gdr_blocks_offset(&h->blocks, first)),
+                       block_slot(h, h->rank, first), bytes);
+    for (uint32_t j = first; j < end; j++)
+        h->rails[j].copied = copy;
+}
+
+static void scatter_in_node(hier_t *h)
+{
+    uint32_t first = 0;
+
+    for (uint32_t j = 0; j <= h->needs.rails; j++)
+        if (j == h->needs.rails || is_own(h, j)) {
+            copy_out(h, first, j);
+            first = j + 1;
+        }
+    /* Every rank begins with another one. */
+    for (uint32_t i = 1; i < h->needs.rails; i++) {
+        uint32_t j = (h->local + i) % h->needs.rails, part = part_of(h, j, h->local);
+        int32_t owner = rank_at(h, j % h->n);
+        gdr_edge_t edge = {.peer = owner, .flag = part, .channel = j};
+
+        if (is_own(h, j))
+            continue;
+        gdr_build_put(h->build, edge, block_slot(h, h->rank, j), gdr_operand_slot(owner, part, 0),
+                      rail_bytes(h, j));
+        gdr_build_after(h->build, h->rails[j].copied);
+    }
+}
+
+/* One REDUCE of the node's ranks first .. end - 1 for a run of the rail's block, behind the partial
+ * result of those before. `waits`: the first of n - 1 steps. */
+static uint32_t reduce_ranks(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
+                             uint32_t first, uint32_t end, uint32_t before, uint32_t waits)
+{
+    uint32_t place = h->needs.rails + rail->number / h->n * (h->n - 1); /* of the first part */
+    uint64_t skip = run->user - rail->circulant.user;
+    gdr_operand_t partial = gdr_operand_slot(h->rank, place, skip);
+    gdr_operand_t in[GDR_STEP_MAX_IN], out;
+    uint32_t nin = 0, step;
+
+    if (before != GDR_BUILD_NONE)
+        in[nin++] = partial;
+    for (uint32_t q = first; q < end; q++)
+        in[nin++] = q == h->local ? gdr_operand_send(h->build, run->user)
+                                  : gdr_operand_slot(h->rank, part_of(h, rail->number, q), skip);
+    out = end < h->n ? partial : gdr_circulant_block(&rail->circulant, run->first);
+    step = gdr_build_reduce(h->build, in, nin, &out, 1, run->bytes);
+    gdr_build_after(h->build, before);
+    for (uint32_t q = first; q < end; q++)
+        if (q != h->local)
+            gdr_build_after(h->build, waits + part_of(h, rail->number, q) - place);
+    return step;
+}
+
+static uint32_t reduce_run(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
+                           uint32_t waits)
+{
+    uint32_t step = GDR_BUILD_NONE;
+
+    if (h->n == 1)
+        return gdr_build_copy(h->build, gdr_operand_send(h->build, run->user),
+                              gdr_circulant_block(&rail->circulant, run->first), run->bytes);
+    for (uint32_t first = 0; first < h->n;) {
+        uint32_t room = GDR_STEP_MAX_IN - (first > 0 ? 1 : 0);
+        uint32_t end = h->n - first < room ? h->n : first + room;
+
+        step = reduce_ranks(h, rail, run, first, end, step, waits);
+        first = end;
+    }
+    return step;
+}
+
+/* Waits for the parts of an own rail and adds them up. */
+static void reduce_in_node(hier_t *h, rail_t *rail)
+{
+    gdr_circulant_t *c = &rail->circulant;
+    gdr_circulant_run_t runs[2];
+    uint32_t waits = GDR_BUILD_NONE;
+
+    for (uint32_t q = 0; q < h->n; q++) {
+        uint32_t part, wait;
+
+        if (q == h->local)
+            continue;
+        part = part_of(h, rail->number, q);
+        wait = gdr_build_wait(
+            h->build, (gdr_edge_t){.peer = rank_at(h, q), .flag = part, .channel = rail->number},
+            gdr_operand_slot(h->rank, part, 0), rail_bytes(h, rail->number));
+        waits = waits == GDR_BUILD_NONE ? wait : waits;
+    }
+    c->nready = gdr_circulant_runs(c, 0, c->p, runs);
+    for (uint32_t i = 0; i < c->nready; i++)
+        c->ready[i] = reduce_run(h, rail, &runs[i], waits);
+}
+
+/* All own rails step by step: their waits do not queue up behind each other. */
+static void exchange_between_nodes(hier_t *h)
+{
+    uint32_t steps = h->needs.steps, j;
+
+    for (uint32_t k = 0; k < steps; k++) {
+        for (j = h->local; j < h->needs.rails; j += h->n)
+            gdr_circulant_scatter_put(&h->rails[j].circulant, k);
+        for (j = h->local; j < h->needs.rails; j += h->n)
+            gdr_circulant_scatter_add(&h->rails[j].circulant, k);
+    }
+    for (uint32_t k = steps; k-- > 0;) {
+        for (j = h->local; j < h->needs.rails; j += h->n)
+            gdr_circulant_gather_put(&h->rails[j].circulant, k);
+        for (j = h->local; j < h->needs.rails; j += h->n)
+            gdr_circulant_gather_wait(&h->rails[j].circulant, k);
+    }
+}
+
+static void give_result(hier_t *h, const rail_t *rail)
+{
+    for (uint32_t i = 1; i < h->n; i++) {
+        uint32_t q = (h->local + i) % h->n;
+        gdr_edge_t edge = {
+            .peer = rank_at(h, q), .flag = rail->number, .channel = part_of(h, rail->number, q)};
+
+        gdr_build_put(h->build, edge, block_slot(h, h->rank, rail->number),
+                      block_slot(h, edge.peer, rail->number), rail_bytes(h, rail->number));
+        gdr_circulant_after(&rail->circulant);
+    }
+}
+
+/* A block that another rank of the node owns: it has come in the owner's order. */
+static void take_result(hier_t *h, const rail_t *rail)
+{
+    gdr_edge_t edge = {.peer = rank_at(h, rail->number % h->n),
+                       .flag = rail->number,
+                       .channel = part_of(h, rail->number, h->local)};
+    gdr_circulant_run_t runs[2];
+    uint32_t n = gdr_circulant_runs(&rail->circulant, 0, rail->circulant.p, runs), wait;
+
+    wait = gdr_build_wait(h->build, edge, block_slot(h, h->rank, rail->number),
+                          rail_bytes(h, rail->number));
+    for (uint32_t i = 0; i < n; i++) {
+        gdr_operand_t from = gdr_circulant_block(&rail->circulant, runs[i].first);
+
+        from.rank = h->rank;
+        gdr_build_copy(h->build, from, gdr_operand_recv(h->build, runs[i].user), runs[i].bytes);
+        gdr_build_after(h->build, wait);
+        gdr_build_after(h->build, rail->copied); /* in place: the input has been read */
+    }
+}
+
+static void gather_in_node(hier_t *h)
+{
+    for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
+        give_result(h, &h->rails[j]);
+    for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
+        gdr_circulant_copy_results(&h->rails[j].circulant);
+    for (uint32_t j = 0; j < h->needs.rails; j++)
+        if (!is_own(h, j))
+            take_result(h, &h->rails[j]);
+}
+
+static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t *layout,
+                          uint64_t elements, gdr_build_t *b)
+{
+    const gdr_topology_t *t = request->topology;
+    hier_t h = {.build = b,
+                .topology = t,
+                .needs = needs_of(t),
+                .rank = request->rank,
+                .n = gdr_topology_ranks(t, t->node[request->rank]),
+                .local = t->local[request->rank]};
+
+    h.blocks = gdr_blocks_make(elements, h.needs.rails, request->type_bytes);
+    if (h.blocks.block * h.blocks.type_bytes > layout->chunk_bytes)
+        return GDR_ERR_INVALID;
+    h.rails = calloc(h.needs.rails, sizeof(*h.rails));
+    if (h.rails == NULL)
+        return GDR_ERR_NO_MEMORY;
+    open_rails(&h);
+    scatter_in_node(&h);
+    for (uint32_t j = h.local; j < h.needs.rails; j += h.n)
+        reduce_in_node(&h, &h.rails[j]);
+    exchange_between_nodes(&h);
+    gather_in_node(&h);
+    free(h.rails);
+    return b->status;
+}
+
+const gdr_algorithm_t gdr_algorithm_hierarchical = {
+    .name = "hierarchical", .shape = shape, .work = work, .build = build};
