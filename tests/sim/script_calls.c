@@ -1,5 +1,4 @@
-/* One call of one rank: its buffers, its way through the engine or the host algorithm, its result.
- */
+/* One call of one rank: its buffers, its way through engine or host algorithm, its result. */
 #include "tests/sim/script_priv.h"
 
 #include <stdlib.h>
@@ -278,17 +277,6 @@ static void answer_due(sim_script_t *script, int proc, int team)
     }
 }
 
-/* As mca does: in the short way where nothing is pending. */
-static uint64_t begin_unopened(gdr_ways_t *ways)
-{
-    uint64_t index = gdr_ways_begun(ways);
-
-    if (gdr_ways_pending(ways) != 0)
-        return gdr_ways_host(ways);
-    gdr_ways_pass(ways);
-    return index;
-}
-
 static void begin_host(sim_script_t *script, int proc, int index)
 {
     const sim_call_t *call = &script->calls[index];
@@ -299,10 +287,13 @@ static void begin_host(sim_script_t *script, int proc, int index)
     posted->phase = SIM_PHASE_TURNED;
     posted->status = GDR_ERR_MIXED;
     posted->opened = !call->blocking && rank->used[call->team];
+    posted->index = gdr_ways_begun(ways);
     if (posted->opened)
         gdr_ways_open(ways, false, &posted->index);
+    else if (gdr_ways_pending(ways) == 0)
+        gdr_ways_pass(ways);
     else
-        posted->index = begin_unopened(ways);
+        gdr_ways_host(ways);
     if (gdr_ways_asked(ways))
         answer_due(script, proc, call->team);
 }
