@@ -40,9 +40,11 @@ static gdr_engine_t *make_engine(void)
         .clock = {.now = now},
         .log = &gdr_mca.log,
     };
+    gdr_engine_config_t config = gdr_mca.params.engine;
     gdr_engine_t *engine = NULL;
 
-    if (gdr_engine_create(&gdr_mca.params.engine, &ports, &engine) != GDR_OK)
+    config.node = gdr_mca_node();
+    if (gdr_engine_create(&config, &ports, &engine) != GDR_OK)
         return NULL;
     atomic_store(&gdr_mca.engine, engine);
     gdr_progress_start();

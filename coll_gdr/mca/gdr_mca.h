@@ -201,6 +201,8 @@ int gdr_mca_error(gdr_status_t status);
  * Registers the progress callbacks and posts the control plane's receive.
  */
 gdr_engine_t *gdr_mca_engine(void);
+/* Equal on processes of one node, or of coll_gdr_node_size; 0: not known. */
+uint64_t gdr_mca_node(void);
 /*
  * Whether the engine serves the module's communicator; makes module->team at the first call, whose
  * buffers lie on `device`.

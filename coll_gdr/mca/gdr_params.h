@@ -22,7 +22,8 @@ typedef struct gdr_params {
     gdr_staging_t staging;
     gdr_collectives_t collectives;
     const char *ucx_lib; /* "" = none; the MCA system's storage */
-    gdr_engine_config_t engine;
+    uint64_t node_size; /* processes; 0: a node is a host */
+    gdr_engine_config_t engine; /* .node is not set: gdr_mca_node() */
 } gdr_params_t;
 
 /*

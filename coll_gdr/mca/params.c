@@ -10,7 +10,7 @@
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
     char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
-    char *timeout, *collectives, *mixed;
+    char *timeout, *collectives, *mixed, *lane_size, *node_size;
 } raw;
 
 typedef struct choice {
@@ -133,7 +133,14 @@ static int register_strings(void)
          "Equal on all processes"},
         {"window_size", "64m", &raw.window_size,
          "Bytes (k, m, g allowed) of registered device memory per device, 4m to 16g; a "
-         "communicator that uses device buffers takes 4m of it. Equal on all processes"},
+         "communicator that uses device buffers takes coll_gdr_lane_size of it. Equal on all "
+         "processes"},
+        {"lane_size", "4m", &raw.lane_size,
+         "Bytes (k, m, g allowed) of a window that a communicator uses, 64k to the size of the "
+         "window. Long messages over many nodes are faster with more. Equal on all processes"},
+        {"node_size", "0", &raw.node_size,
+         "So many processes count as one node, in the order of their ranks in MPI_COMM_WORLD; 0 = "
+         "those on one host"},
         {"ucx_lib", "", &raw.ucx_lib,
          "File of the libucp to open if the process has none yet (default: the system's)"},
         {"staging", "warn", &raw.staging,
@@ -281,6 +288,9 @@ int gdr_params_register(gdr_params_t *params)
     take_modes(params);
     take_size("window_size", raw.window_size, UINT64_C(1) << 22, UINT64_C(1) << 34, "64m",
               &params->engine.window_bytes);
+    take_size("lane_size", raw.lane_size, UINT64_C(1) << 16, params->engine.window_bytes, "4m",
+              &params->engine.plan.lane_bytes);
+    take_size("node_size", raw.node_size, 0, INT32_MAX, "0", &params->node_size);
     take_size("chunk_size", raw.chunk_size, 0, UINT64_C(1) << 34, "0",
               &params->engine.plan.chunk_size);
     take_timeout(params);

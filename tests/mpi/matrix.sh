@@ -14,4 +14,9 @@ for algorithm in oneshot knomial twoshot circulant ring; do
         done
     done
 done
+for flags in device host; do
+    run "np 5, hierarchical on nodes of 2, 2 and 1, flags $flags" 120 "$emu" mpirun -np 5 \
+        --mca coll gdr --mca coll_gdr_algorithm hierarchical --mca coll_gdr_node_size 2 \
+        --mca coll_gdr_flags $flags "$programs/matrix" 7 1025
+done
 finish

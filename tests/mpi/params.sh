@@ -20,6 +20,9 @@ takes_default chunk_size 12x
 takes_default window_size 99999999999999999999999
 takes_default window_size 1m
 takes_default window_size nan
+takes_default lane_size 1k
+takes_default lane_size 1g
+takes_default node_size -2
 takes_default staging maybe
 takes_default flags both
 takes_default stream_waits yes

@@ -15,6 +15,11 @@ says "explain" 30 "coll/gdr: .*2 ranks, allreduce from 4096 bytes: gdr/" "$emu" 
     --mca coll gdr --mca coll_gdr_explain 1 "$path" -c 1500 gdr/
 run "algorithm ring" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_algorithm ring "$path" \
     -c 5000 gdr/ring
+run "algorithm hierarchical, two nodes" 30 "$emu" mpirun -np 3 --mca coll gdr \
+    --mca coll_gdr_algorithm hierarchical --mca coll_gdr_node_size 2 "$path" -c 5000 \
+    gdr/hierarchical
+run "algorithm hierarchical, one node: staged" 30 "$emu" mpirun -np 2 --mca coll gdr \
+    --mca coll_gdr_algorithm hierarchical "$path" -c 5000 staged
 run "reproducible" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_reproducible 1 "$path" \
     -c 5000000 gdr/twoshot
 
