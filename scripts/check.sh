@@ -141,6 +141,7 @@ check_all() {
     local begin=$SECONDS
 
     mkdir -p "$BUILD/logs"
+    (fetch cuasm) || say "no disassembler to be had: PTX is read instead"
     suite "gcc build" make -C "$BUILD" -j"$JOBS" all
     suite_of_tests "make check" make_check "$BUILD"
     check_debian13

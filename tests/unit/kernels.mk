@@ -3,8 +3,13 @@ check_PROGRAMS += tests/unit/kernels_list
 tests_unit_kernels_list_SOURCES = tests/unit/kernels/list.c
 tests_unit_kernels_list_LDADD = libgdr_kernels.la libgdr_base.la
 
-dist_check_SCRIPTS += tests/unit/kernels/names.sh tests/unit/kernels/optypes_doc.sh
+dist_check_SCRIPTS += tests/unit/kernels/names.sh tests/unit/kernels/optypes_doc.sh \
+	tests/unit/kernels/sass.sh
+EXTRA_DIST += tests/unit/kernels/sass.py
 TESTS += tests/unit/kernels/names.sh tests/unit/kernels/optypes_doc.sh
+if !GDR_SANITIZED
+TESTS += tests/unit/kernels/sass.sh
+endif
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/kernels_test tests/unit/kernels_table_test
