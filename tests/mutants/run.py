@@ -86,7 +86,7 @@ class Tree:
         self.good = False
 
     def logged(self, log, command, limit=None):
-        """Exit status of a shell command, below 0 for a signal; None: killed after `limit` seconds."""
+        """Exit status of a command, below 0 for a signal; None: killed after `limit` seconds."""
         environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
         environment.update(GDR_SRCDIR=self.copy, GDR_BUILDDIR=self.obj, srcdir=self.copy)
         with open(os.path.join(self.logs, log + ".log"), "a") as out:

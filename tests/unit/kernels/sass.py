@@ -15,7 +15,8 @@ import sys
 
 LOAD = re.compile(r"\bLDG?\.E[.A-Z]*\.128\S*\s+(R\d+)|\bld\.global[.a-z]*\.v4\.\w+\s+\{([^}]*)\}"
                   r"|\bld\.global[.a-z]*\.v2\.[busf]64\s+\{([^}]*)\}")
-STORE = re.compile(r"\bSTG?\.E[.A-Z]*\.128\b|\bst\.global[.a-z]*\.v4\.|\bst\.global[.a-z]*\.v2\.[busf]64")
+STORE = re.compile(r"\bSTG?\.E[.A-Z]*\.128\b|\bst\.global[.a-z]*\.v4\."
+                   r"|\bst\.global[.a-z]*\.v2\.[busf]64")
 LOCAL = re.compile(r"\b(LDL|STL)\b|\b(ld|st)\.local\b")
 BRANCH = re.compile(r"\b(BRA|BRX|EXIT|RET|BSYNC|WARPSYNC|CALL)\b|\bbra\b|\bret\b|^\s*[.$\w]+:\s*$")
 REGISTER = re.compile(r"\bR(\d+)(\.64)?\b|(%\w+)")
