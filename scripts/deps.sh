@@ -20,6 +20,7 @@ CHECK_PACKAGES=(
     'clang-tidy      command -v clang-tidy'
     'cppcheck        command -v cppcheck'
     'gdb             command -v gdb'
+    'valgrind        command -v valgrind'
     'xz-utils        command -v xz'
     'debootstrap     command -v debootstrap'
 )

@@ -25,7 +25,8 @@ typedef struct gdr_item {
     uint32_t succ;    /* successors[succ ...]: first those that may follow in the stream, */
     uint32_t norder;  /* this many; */
     uint32_t ndone;   /* then those that need the item done */
-    int64_t prior;    /* PUT, SIGNAL: the channel's write before it in the segment, or -1 */
+    int64_t prior;    /* PUT, SIGNAL: the channel's write before it in the segment, WAIT: the flag's
+                       * WAIT before it; or -1 */
 } gdr_item_t;
 
 typedef struct gdr_program {

@@ -66,6 +66,9 @@ static void each_edge(gdr_program_t *program, edge_fn fn, uint32_t *cursor)
     for (i = 0; i < sched->nsteps; i++) {
         for (k = 0; k < sched->steps[i].ndep; k++)
             fn(program, sched->deps[sched->steps[i].dep + k], i, cursor);
+        /* A flag's later value is not looked for before the earlier one has come. */
+        if (sched->steps[i].kind == GDR_STEP_WAIT && program->items[i].prior >= 0)
+            fn(program, (uint32_t)program->items[i].prior, i, cursor);
     }
     for (i = 0; i < sched->ncredits; i++) {
         const gdr_credit_t *credit = &sched->credits[i];
@@ -142,6 +145,7 @@ static void number_rounds(gdr_program_t *program, int64_t *last_wait)
             if (last_wait[step->flag] >= 0)
                 program->items[last_wait[step->flag]].last_round = false;
             item->last_round = true;
+            item->prior = last_wait[step->flag];
             last_wait[step->flag] = i;
             program->waited[step->flag] = true;
         } else if (gdr_kind_is_put(step->kind)) {

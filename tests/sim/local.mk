@@ -41,4 +41,13 @@ tests_sim_test_steady_LDADD = $(sim_ldadd)
 tests_sim_test_abandon_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_sim_test_abandon_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_abandon_LDADD = $(sim_ldadd)
+
+dist_check_SCRIPTS += tests/sim/cost.sh
+check_PROGRAMS += tests/sim/cost
+if !GDR_SANITIZED
+TESTS += tests/sim/cost.sh
+endif
+tests_sim_cost_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_cost_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_cost_LDADD = $(sim_ldadd)
 endif
