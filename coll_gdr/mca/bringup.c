@@ -73,6 +73,7 @@ void gdr_mca_shutdown(void)
     gdr_host_block_shutdown();
     gdr_away_shutdown();
     gdr_nonce_shutdown();
+    gdr_facts_shutdown();
     gdr_asked_shutdown();
     atomic_store(&gdr_mca.engine, NULL);
     /* A call that the application never waited for keeps its communicator, and that its team. */

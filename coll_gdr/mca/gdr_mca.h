@@ -230,8 +230,10 @@ bool gdr_mca_has_help(void);
 
 /* Publishes what other processes must know of this one; component open. */
 int gdr_facts_publish(void);
-/* Whether the process of that name has this component in a usable form; asked once per member. */
+/* Whether the process of that name, of this job, has this component in a usable form. It is asked
+ * once, and may take as long as a message there and back. */
 bool gdr_facts_member_ok(const opal_process_name_t *name);
+void gdr_facts_shutdown(void);
 
 /* ---- progress ------------------------------------------------------------------------------- */
 

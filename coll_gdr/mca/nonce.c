@@ -2,7 +2,8 @@
  * Communicators that had the same number one after the other are told apart without a message:
  * every member of one has also seen all earlier ones of the same number and the same members, so
  * their count is equal on all. The table is never emptied: 24 bytes per number and group, however
- * many communicators had them.
+ * many communicators had them, and Open MPI gives the lowest number that is free. (5.0 gives those
+ * that are made from a group of a Session a number of their own each; no messages are about them.)
  */
 #include "mca/gdr_mca.h"
 
