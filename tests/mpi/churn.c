@@ -14,7 +14,7 @@
 enum { LARGE = 20000, WARM_UP = 200 };
 
 /* May grow by so much whatever the number of rounds: caches, the allocator's own fragments. */
-static const size_t slack = (size_t)128 << 10;
+static const size_t slack = (size_t)512 << 10;
 
 static int rounds = 2000;
 static float *device;
