@@ -125,6 +125,9 @@ gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_ca
 gdr_status_t gdr_call_status(const gdr_call_t *call);
 /* "twoshot", ... once decided; "" before. Static. */
 const char *gdr_call_path(const gdr_call_t *call);
+/* gdr_plan_options() of such calls; only when one of the team's calls has been GDR_OK. Pure. */
+uint32_t gdr_team_options(const gdr_team_t *team, uint64_t count, gdr_type_t type,
+                          gdr_plan_option_t *options, uint32_t max);
 void gdr_call_release(gdr_call_t *call); /* not while GDR_INPROGRESS */
 
 #endif

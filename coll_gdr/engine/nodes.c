@@ -1,7 +1,7 @@
 /*
  * Which members share a node. Everybody votes with the name of its node; when all have voted, rank
  * 0 numbers the names and tells them to all, ahead of the verdict, so that all plan alike. Where a
- * plan has no use for it (one node, or one member on each, or a name is missing) nothing is told.
+ * plan has no use for it (one member on each node, or a name is missing) nothing is told.
  */
 #include "base/gdr_math.h"
 #include "engine/gdr_engine_priv.h"
@@ -38,7 +38,7 @@ void gdr_nodes_tell(gdr_team_t *team)
         uint32_t node[NODES_PER_MESSAGE];
     } body;
 
-    if (n < 2 || n == size)
+    if (n == 0 || n == size)
         return;
     for (first = 0; first < size && team->state != GDR_TEAM_DEAD; first += body.head.n) {
         body.head.first = first;

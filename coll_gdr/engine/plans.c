@@ -76,15 +76,30 @@ static gdr_status_t make_programs(gdr_planned_t *planned)
     return status;
 }
 
+static gdr_plan_request_t request_of(const gdr_team_t *team, uint64_t count, uint32_t type_bytes,
+                                     bool commutative)
+{
+    return (gdr_plan_request_t){.rank = team->rank,
+                                .size = team->size,
+                                .count = count,
+                                .type_bytes = type_bytes,
+                                .commutative = commutative,
+                                .params = &team->engine->config.plan,
+                                .topology = team->topology};
+}
+
+uint32_t gdr_team_options(const gdr_team_t *team, uint64_t count, gdr_type_t type,
+                          gdr_plan_option_t *options, uint32_t max)
+{
+    gdr_plan_request_t request = request_of(team, count, (uint32_t)gdr_type_bytes(type), true);
+
+    return gdr_plan_options(&request, options, max);
+}
+
 static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
 {
-    gdr_plan_request_t request = {.rank = team->rank,
-                                  .size = team->size,
-                                  .count = planned->count,
-                                  .type_bytes = planned->type_bytes,
-                                  .commutative = planned->commutative,
-                                  .params = &team->engine->config.plan,
-                                  .topology = team->topology};
+    gdr_plan_request_t request =
+        request_of(team, planned->count, planned->type_bytes, planned->commutative);
     gdr_status_t status = gdr_plan_make(&request, &planned->plan);
 
     if (status == GDR_ERR_UNSUPPORTED) {

@@ -29,8 +29,11 @@ uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
     uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS,   GDR_LANE_PARTS,  plan->lane_bytes,
                           plan->ctl_bytes,   plan->chunk_size, plan->min_chunk, plan->depth};
     uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t figure;
     size_t i;
 
+    for (i = 0; gdr_machine_figure(&plan->machine, (uint32_t)i, &figure) != NULL; i++)
+        hash = hash_number(hash, figure);
     for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         hash = hash_number(hash, numbers[i]);
     for (i = 0; i < sizeof(plan->algorithm) && plan->algorithm[i] != 0; i++)

@@ -185,32 +185,6 @@ gdr_mca_reach_t gdr_mca_reach(gdr_mca_module_t *module, int device, const char *
     return reach;
 }
 
-static unsigned log2_floor(uint64_t x)
-{
-    return x == 0 ? 0 : 63U - (unsigned)__builtin_clzll(x);
-}
-
-void gdr_mca_served(gdr_mca_module_t *module, const gdr_call_t *call, const gdr_call_desc_t *desc)
-{
-    const char *path = gdr_call_path(call);
-    uint64_t bytes = desc->count * gdr_type_bytes(desc->type);
-    uint64_t bit = UINT64_C(1) << log2_floor(bytes);
-
-    atomic_store(&gdr_mca.counters.last_path, path);
-    gdr_trace(&gdr_mca.log, "allreduce of %llu x %s, %s, %llu bytes: gdr/%s",
-              (unsigned long long)desc->count, gdr_type_name(desc->type), gdr_op_name(desc->op),
-              (unsigned long long)bytes, path);
-    if ((atomic_fetch_or(&module->explained, bit) & bit) != 0 || ompi_comm_rank(module->comm) != 0)
-        return;
-    if (gdr_mca.params.explain)
-        opal_output(0, "coll/gdr: communicator \"%s\", %d ranks, allreduce from %llu bytes: gdr/%s",
-                    module->comm->c_name, ompi_comm_size(module->comm), (unsigned long long)bit,
-                    path);
-    else
-        gdr_info(&gdr_mca.log, "communicator \"%s\", %d ranks, allreduce from %llu bytes: gdr/%s",
-                 module->comm->c_name, ompi_comm_size(module->comm), (unsigned long long)bit, path);
-}
-
 gdr_status_t gdr_mca_post(gdr_team_t *team, gdr_ways_t *ways, gdr_call_desc_t *desc,
                           gdr_call_t **call)
 {

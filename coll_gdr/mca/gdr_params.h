@@ -32,6 +32,9 @@ typedef struct gdr_params {
  */
 int gdr_params_register(gdr_params_t *params);
 
+/* Reads figures over those of *machine; if the file is no good, says so and leaves them. */
+void gdr_tuning_read(const char *path, gdr_machine_t *machine);
+
 /* Equal on processes whose parameters let them share a schedule. */
 uint64_t gdr_params_hash(const gdr_params_t *params);
 

@@ -19,7 +19,7 @@ mca_coll_gdr_la_SOURCES = \
 	coll_gdr/mca/away.c \
 	coll_gdr/mca/ctl.c \
 	coll_gdr/mca/net_open.c \
-	coll_gdr/mca/places.c coll_gdr/mca/node.c \
+	coll_gdr/mca/places.c coll_gdr/mca/node.c coll_gdr/mca/tuning.c coll_gdr/mca/explain.c \
 	coll_gdr/mca/pvars.c \
 	coll_gdr/mca/promise.c \
 	coll_gdr/mca/kinds.c \

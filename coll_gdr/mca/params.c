@@ -10,7 +10,7 @@
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
     char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
-    char *timeout, *collectives, *mixed, *lane_size, *node_size;
+    char *timeout, *collectives, *mixed, *lane_size, *node_size, *tuning;
 } raw;
 
 typedef struct choice {
@@ -141,6 +141,10 @@ static int register_strings(void)
         {"node_size", "0", &raw.node_size,
          "So many processes count as one node, in the order of their ranks in MPI_COMM_WORLD; 0 = "
          "those on one host"},
+        {"tuning", "", &raw.tuning,
+         "File of figures of the machine by which algorithms are chosen, a name and a value a "
+         "line; "
+         "docs/tuning.md lists them. Equal on all processes"},
         {"ucx_lib", "", &raw.ucx_lib,
          "File of the libucp to open if the process has none yet (default: the system's)"},
         {"staging", "warn", &raw.staging,
@@ -213,7 +217,8 @@ static int register_numbers(gdr_params_t *params)
     params->explain = false;
     return register_var(
         "explain",
-        "Print the algorithm of device calls, once per communicator and power of two of bytes",
+        "Print the algorithm of device calls and what was expected of each, once per communicator "
+        "and power of two of bytes",
         MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY, &params->explain);
 }
 
@@ -295,6 +300,8 @@ int gdr_params_register(gdr_params_t *params)
               &params->engine.plan.chunk_size);
     take_timeout(params);
     take_algorithm(params);
+    if (raw.tuning != NULL && raw.tuning[0] != '\0')
+        gdr_tuning_read(raw.tuning, &params->engine.plan.machine);
     params->ucx_lib = raw.ucx_lib == NULL ? "" : raw.ucx_lib;
 
     why = gdr_plan_params_error(&params->engine.plan);
@@ -314,10 +321,12 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 uint64_t gdr_params_hash(const gdr_params_t *params)
 {
     const gdr_plan_params_t *plan = &params->engine.plan;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), figure;
 
     for (const char *c = plan->algorithm; *c != '\0'; c++)
         hash = mix(hash, (unsigned char)*c);
+    for (uint32_t i = 0; gdr_machine_figure(&plan->machine, i, &figure) != NULL; i++)
+        hash = mix(hash, figure);
     hash = mix(hash, plan->lane_bytes);
     hash = mix(hash, plan->ctl_bytes);
     hash = mix(hash, plan->chunk_size);

@@ -21,9 +21,7 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
     uint64_t block = gdr_div_up(bytes, p), others = bytes - bytes / p;
 
     /* The upper half is copied out; others are added to, put twice, and copied to the result. */
-    *work = (gdr_work_t){.steps = steps,
-                         .puts = steps,
-                         .sent = 2 * others,
+    *work = (gdr_work_t){.any = {.steps = steps, .puts = steps, .sent = 2 * others},
                          .touched = (2 * (uint64_t)(p - p / 2) + 1) * block + (3 + 4 + 2) * others};
 }
 

@@ -2,21 +2,8 @@
 
 #include "base/gdr_math.h"
 
-/*
- * Rounded figures of one GPU behind one 400 Gbit/s port: a step (the launch of a kernel, detection
- * of its end, a put, the wire, detection of the flag) takes 7 to 12 us; the CPU is busy with a put
- * and its flag for about 1 us; half the bandwidth of the memory is left to collectives.
- */
-enum {
-    STEP_NS = 9000,
-    PUT_NS = 1000,
-    SENT_BYTES_PER_NS = 50,
-    SENT_IN_NODE_BYTES_PER_NS = 300, /* NVLink of an H100, one direction, two thirds of 450 */
-    TOUCHED_BYTES_PER_NS = 1600
-};
-
 /* Products and sums of costs stop here. */
-#define COST_MAX (UINT64_MAX / 4)
+#define COST_MAX (UINT64_MAX / 8)
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
@@ -25,23 +12,39 @@ static uint64_t times(uint64_t a, uint64_t b)
     return gdr_mul_u64(a, b, &product) ? gdr_min_u64(product, COST_MAX) : COST_MAX;
 }
 
-/*
- * The first segment takes its latency. Then what is busy longest decides: contexts (each has a
- * segment at a time), the CPU with its puts, the link, or the memory.
- */
-uint64_t gdr_cost(const gdr_plan_request_t *request, const gdr_candidate_t *candidate)
+/* 10^6 bytes a second are 1 byte in 1000 ns. */
+static uint64_t transfer(uint64_t bytes, uint64_t mbs)
 {
+    return times(bytes, 1000) / mbs;
+}
+
+static uint64_t step(const gdr_machine_t *m, gdr_link_t link)
+{
+    return m->launch_ns + m->link[link].latency_ns + m->flag_ns;
+}
+
+/*
+ * The first segment takes its latency, and a kernel writes the result. Then what is busy longest
+ * decides: contexts (each has a segment at a time), the CPU with its puts, a link, or the memory.
+ */
+uint64_t gdr_cost(const gdr_plan_request_t *request, const gdr_candidate_t *candidate,
+                  gdr_work_t *work)
+{
+    const gdr_machine_t *m = &request->params->machine;
+    bool one_node = request->topology != NULL && request->topology->nnodes == 1;
+    gdr_link_t any = one_node ? GDR_LINK_NODE : GDR_LINK_NET, inside = GDR_LINK_NODE;
     uint64_t bytes = gdr_min_u64(times(request->count, request->type_bytes), GDR_COST_MAX_BYTES);
     uint64_t turns = gdr_div_up(candidate->nsegments, candidate->layout.depth);
-    uint64_t latency, busy;
-    gdr_work_t work;
+    uint64_t latency, posting, busy;
 
-    candidate->algorithm->work(request, bytes, &work);
-    latency = times(work.steps, STEP_NS);
+    candidate->algorithm->work(request, bytes, work);
+    latency = times(work->any.steps, step(m, any)) + times(work->inside.steps, step(m, inside));
+    posting = times(work->any.puts, m->link[any].put_ns) +
+              times(work->inside.puts, m->link[inside].put_ns);
     busy = times(latency, turns - 1);
-    busy = gdr_max_u64(busy, times(times(work.puts, PUT_NS), candidate->nsegments));
-    busy = gdr_max_u64(busy, work.sent / SENT_BYTES_PER_NS);
-    busy = gdr_max_u64(busy, work.sent_in_node / SENT_IN_NODE_BYTES_PER_NS);
-    busy = gdr_max_u64(busy, work.touched / TOUCHED_BYTES_PER_NS);
-    return latency + busy;
+    busy = gdr_max_u64(busy, times(posting, candidate->nsegments));
+    busy = gdr_max_u64(busy, transfer(work->any.sent, m->link[any].mbs));
+    busy = gdr_max_u64(busy, transfer(work->inside.sent, m->link[inside].mbs));
+    busy = gdr_max_u64(busy, transfer(work->touched, m->memory_mbs));
+    return m->launch_ns + latency + busy;
 }

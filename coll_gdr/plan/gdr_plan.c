@@ -28,6 +28,7 @@ void gdr_plan_params_init(gdr_plan_params_t *params)
                                   .chunk_size = 0,
                                   .min_chunk = DEFAULT_MIN_CHUNK,
                                   .depth = DEFAULT_DEPTH};
+    gdr_machine_init(&params->machine);
 }
 
 static bool known_algorithm(const char *name)
@@ -38,6 +39,16 @@ static bool known_algorithm(const char *name)
         if (strcmp(name, (*a)->name) == 0)
             return true;
     return false;
+}
+
+static bool machine_ok(const gdr_machine_t *machine)
+{
+    uint64_t value;
+
+    for (uint32_t i = 0; gdr_machine_figure(machine, i, &value) != NULL; i++)
+        if (value == 0 || value > GDR_FIGURE_MAX)
+            return false;
+    return true;
 }
 
 const char *gdr_plan_params_error(const gdr_plan_params_t *p)
@@ -63,19 +74,16 @@ const char *gdr_plan_params_error(const gdr_plan_params_t *p)
         return "the minimum chunk size is larger than a quarter of the lane";
     if (p->depth == 0 || p->depth > MAX_DEPTH)
         return "the depth is not in 1 to 1024";
-    return NULL;
+    return machine_ok(&p->machine) ? NULL : "a figure of the machine is not in 1 to 10^9";
 }
 
-static gdr_status_t check_request(const gdr_plan_request_t *r)
+bool gdr_plan_request_ok(const gdr_plan_request_t *r)
 {
     uint64_t bytes;
 
-    if (r->params == NULL || r->size < 1 || r->rank < 0 || r->rank >= r->size || r->count == 0 ||
-        r->type_bytes == 0)
-        return GDR_ERR_INVALID;
-    if (!gdr_mul_u64(r->count, r->type_bytes, &bytes) || bytes > INT64_MAX)
-        return GDR_ERR_INVALID;
-    return gdr_plan_params_error(r->params) == NULL ? GDR_OK : GDR_ERR_INVALID;
+    return r->params != NULL && r->size >= 1 && r->rank >= 0 && r->rank < r->size &&
+           r->count != 0 && r->type_bytes != 0 && gdr_mul_u64(r->count, r->type_bytes, &bytes) &&
+           bytes <= INT64_MAX && gdr_plan_params_error(r->params) == NULL;
 }
 
 static gdr_status_t build_segment(const gdr_plan_request_t *request, const gdr_plan_t *plan,
@@ -126,11 +134,11 @@ static gdr_status_t fill(const gdr_plan_request_t *request, gdr_plan_t *plan)
 
 gdr_status_t gdr_plan_make(const gdr_plan_request_t *request, gdr_plan_t **plan)
 {
-    gdr_status_t status = check_request(request);
+    gdr_status_t status;
     gdr_plan_t *made;
 
-    if (status != GDR_OK)
-        return status;
+    if (!gdr_plan_request_ok(request))
+        return GDR_ERR_INVALID;
     made = calloc(1, sizeof(*made));
     if (made == NULL)
         return GDR_ERR_NO_MEMORY;

@@ -7,6 +7,7 @@
 
 #include "base/gdr_status.h"
 #include "plan/gdr_layout.h"
+#include "plan/gdr_machine.h"
 #include "plan/gdr_schedule.h"
 #include "plan/gdr_topology.h"
 
@@ -22,9 +23,10 @@ typedef struct gdr_plan_params {
     uint64_t chunk_size; /* upper limit of a chunk in bytes; 0 = chosen */
     uint64_t min_chunk;  /* below this an algorithm refuses */
     uint32_t depth;      /* contexts wanted */
+    gdr_machine_t machine;
 } gdr_plan_params_t;
 
-/* Defaults: "auto", 4 MiB, 64 KiB, 0, 1 KiB, 4 */
+/* Defaults: "auto", 4 MiB, 64 KiB, 0, 1 KiB, 4, the machine of gdr_machine_init() */
 void gdr_plan_params_init(gdr_plan_params_t *params);
 
 /* NULL if usable, else a static text that says what is wrong (bad name, sizes that do not fit). */
@@ -41,13 +43,17 @@ typedef struct gdr_plan_request {
 
 typedef struct gdr_build gdr_build_t; /* a schedule under construction: gdr_builder.h */
 
+typedef struct gdr_flow {
+    uint64_t steps; /* exchanges that follow each other in a segment */
+    uint64_t puts;  /* in a segment */
+    uint64_t sent;  /* bytes in the call */
+} gdr_flow_t;
+
 /* What an algorithm makes one rank do: counts alone, times are for gdr_cost.h. */
 typedef struct gdr_work {
-    uint64_t steps;        /* exchanges that follow each other in a segment */
-    uint64_t puts;         /* in a segment */
-    uint64_t sent;         /* bytes that it puts in the call, to any node, */
-    uint64_t sent_in_node; /* and besides, within its node */
-    uint64_t touched; /* bytes of device memory that kernels and puts read and write in the call */
+    gdr_flow_t any;    /* between whatever ranks, */
+    gdr_flow_t inside; /* and besides, inside nodes */
+    uint64_t touched;  /* bytes of device memory that kernels and puts read and write in the call */
 } gdr_work_t;
 
 typedef struct gdr_algorithm {
@@ -79,5 +85,23 @@ typedef struct gdr_plan {
  */
 gdr_status_t gdr_plan_make(const gdr_plan_request_t *request, gdr_plan_t **plan);
 void gdr_plan_free(gdr_plan_t *plan);
+
+/* How an algorithm would serve a request. */
+typedef struct gdr_plan_option {
+    const char *name;
+    bool serves; /* else nothing below is set */
+    bool taken;  /* by gdr_plan_make() */
+    uint64_t ns; /* predicted, see gdr_cost.h */
+    gdr_work_t work;
+    uint64_t chunk_bytes, nsegments;
+    uint32_t depth;
+} gdr_plan_option_t;
+
+/*
+ * Every algorithm of the registry, in its order, or the one that the parameters name, into
+ * options[], at most `max`; their number. 0 also if the request is not valid.
+ */
+uint32_t gdr_plan_options(const gdr_plan_request_t *request, gdr_plan_option_t *options,
+                          uint32_t max);
 
 #endif

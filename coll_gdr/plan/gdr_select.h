@@ -12,6 +12,13 @@ typedef struct gdr_candidate {
     uint64_t nsegments; /* >= 1 */
 } gdr_candidate_t;
 
+/* What gdr_plan_make() refuses with GDR_ERR_INVALID otherwise; in gdr_plan.c. */
+bool gdr_plan_request_ok(const gdr_plan_request_t *request);
+
+/* False: the algorithm cannot serve the (valid) request. */
+bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm,
+                        gdr_candidate_t *candidate);
+
 /*
  * The cheapest algorithm that can serve the request, or the one that params->algorithm names.
  * GDR_ERR_UNSUPPORTED: none. The request must be valid.

@@ -90,15 +90,25 @@ static gdr_work_t work_of(const needs_t *needs, uint64_t n, uint64_t own, uint64
 
     /* Others' blocks: copied out, put, put back, copied to the result. Own ones: n inputs, partial
      * results, the sum; between nodes added to, put twice, copied; put to the node's ranks. */
-    return (gdr_work_t){.steps = 2 + 2 * (uint64_t)needs->steps,
-                        .puts = away + own * (n - 1) + own * 2 * needs->steps,
-                        .sent = 2 * between,
-                        .sent_in_node = (away + own * (n - 1)) * block,
+    return (gdr_work_t){.any = {.steps = 2 * (uint64_t)needs->steps,
+                                .puts = own * 2 * needs->steps,
+                                .sent = 2 * between},
+                        .inside = {.steps = 2,
+                                   .puts = away + own * (n - 1),
+                                   .sent = (away + own * (n - 1)) * block},
                         .touched = (2 + 2 + 2) * away * block +
                                    own * (n + 1 + 2 * partial + 2 * (n - 1)) * block +
                                    (3 + 4 + 2) * between + own * part};
 }
 
+static void keep_greater(gdr_flow_t *flow, const gdr_flow_t *other)
+{
+    flow->steps = gdr_max_u64(flow->steps, other->steps);
+    flow->puts = gdr_max_u64(flow->puts, other->puts);
+    flow->sent = gdr_max_u64(flow->sent, other->sent);
+}
+
+/* Of the rank that has most of each. */
 static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
 {
     needs_t needs = needs_of(request->topology);
@@ -110,10 +120,8 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
         for (uint64_t own = needs.rails / n; own <= gdr_div_up(needs.rails, n); own++) {
             gdr_work_t w = work_of(&needs, n, own, bytes);
 
-            work->steps = gdr_max_u64(work->steps, w.steps);
-            work->puts = gdr_max_u64(work->puts, w.puts);
-            work->sent = gdr_max_u64(work->sent, w.sent);
-            work->sent_in_node = gdr_max_u64(work->sent_in_node, w.sent_in_node);
+            keep_greater(&work->any, &w.any);
+            keep_greater(&work->inside, &w.inside);
             work->touched = gdr_max_u64(work->touched, w.touched);
         }
     }

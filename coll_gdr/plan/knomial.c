@@ -87,9 +87,9 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
 
     /* In a phase: puts, as many inputs and the own one, an output. Before: a copy, or the addition
      * of a neighbour's input; behind: a copy of the result that is put to it. */
-    *work = (gdr_work_t){.steps = phases + 2 * neighbour,
-                         .puts = n + neighbour,
-                         .sent = (n + neighbour) * bytes,
+    *work = (gdr_work_t){.any = {.steps = phases + 2 * neighbour,
+                                 .puts = n + neighbour,
+                                 .sent = (n + neighbour) * bytes},
                          .touched = (2 + 3 * n + 2 * phases + 4 * neighbour) * bytes};
 }
 

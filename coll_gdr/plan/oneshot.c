@@ -38,9 +38,7 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
     uint64_t peers = (uint64_t)request->size - 1, partial = gdr_build_reductions(peers + 1) - 1;
 
     /* A copy, puts that read here and write there, p inputs, partial results, the output. */
-    *work = (gdr_work_t){.steps = 1,
-                         .puts = peers,
-                         .sent = peers * bytes,
+    *work = (gdr_work_t){.any = {.steps = 1, .puts = peers, .sent = peers * bytes},
                          .touched = (2 + 2 * peers + peers + 1 + 2 * partial + 1) * bytes};
 }
 

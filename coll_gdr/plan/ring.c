@@ -37,9 +37,7 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
     uint64_t p = (uint64_t)request->size, block = gdr_div_up(bytes, p), others = bytes - bytes / p;
 
     /* The first block is copied out; then each is added to, put twice, and copied to the result. */
-    *work = (gdr_work_t){.steps = 2 * (p - 1),
-                         .puts = 2 * (p - 1),
-                         .sent = 2 * others,
+    *work = (gdr_work_t){.any = {.steps = 2 * (p - 1), .puts = 2 * (p - 1), .sent = 2 * others},
                          .touched = 3 * block + (3 + 4 + 2) * others};
 }
 

@@ -29,8 +29,8 @@ static bool cut(const gdr_plan_request_t *r, gdr_candidate_t *c)
     return true;
 }
 
-static bool candidate(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm,
-                      gdr_candidate_t *out)
+bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm,
+                        gdr_candidate_t *out)
 {
     const gdr_plan_params_t *params = request->params;
     uint64_t unit = gdr_blocks_unit(request->type_bytes) * request->type_bytes;
@@ -45,19 +45,25 @@ static bool candidate(const gdr_plan_request_t *request, const gdr_algorithm_t *
            cut(request, out);
 }
 
-gdr_status_t gdr_select(const gdr_plan_request_t *request, gdr_candidate_t *chosen)
+static bool asked_for(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm)
 {
     const char *name = request->params->algorithm;
-    bool automatic = strcmp(name, "auto") == 0;
+
+    return strcmp(name, "auto") == 0 || strcmp(name, algorithm->name) == 0;
+}
+
+gdr_status_t gdr_select(const gdr_plan_request_t *request, gdr_candidate_t *chosen)
+{
     gdr_candidate_t next, best = {0};
     uint64_t least = UINT64_MAX; /* more than any cost */
 
     for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
+        gdr_work_t work;
         uint64_t cost;
 
-        if ((!automatic && strcmp(name, (*a)->name) != 0) || !candidate(request, *a, &next))
+        if (!asked_for(request, *a) || !gdr_candidate_make(request, *a, &next))
             continue;
-        cost = gdr_cost(request, &next);
+        cost = gdr_cost(request, &next, &work);
         if (cost >= least)
             continue;
         best = next;
@@ -67,4 +73,37 @@ gdr_status_t gdr_select(const gdr_plan_request_t *request, gdr_candidate_t *chos
         return GDR_ERR_UNSUPPORTED;
     *chosen = best;
     return GDR_OK;
+}
+
+static gdr_plan_option_t option(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm,
+                                const gdr_candidate_t *chosen)
+{
+    gdr_plan_option_t o = {.name = algorithm->name};
+    gdr_candidate_t candidate;
+
+    o.serves = gdr_candidate_make(request, algorithm, &candidate);
+    if (!o.serves)
+        return o;
+    o.taken = algorithm == chosen->algorithm;
+    o.ns = gdr_cost(request, &candidate, &o.work);
+    o.chunk_bytes = candidate.layout.chunk_bytes;
+    o.nsegments = candidate.nsegments;
+    o.depth = candidate.layout.depth;
+    return o;
+}
+
+uint32_t gdr_plan_options(const gdr_plan_request_t *request, gdr_plan_option_t *options,
+                          uint32_t max)
+{
+    gdr_candidate_t chosen = {0};
+    uint32_t n = 0;
+
+    if (!gdr_plan_request_ok(request))
+        return 0;
+    if (gdr_select(request, &chosen) != GDR_OK)
+        chosen.algorithm = NULL;
+    for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL && n < max; a++)
+        if (asked_for(request, *a))
+            options[n++] = option(request, *a, &chosen);
+    return n;
 }

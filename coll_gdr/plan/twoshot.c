@@ -45,9 +45,7 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
     uint64_t partial = p == 1 ? 0 : gdr_build_reductions(p) - 1;
 
     /* Copied out, put twice, copied to the result; p inputs of one block are reduced. */
-    *work = (gdr_work_t){.steps = p == 1 ? 0 : 2,
-                         .puts = 2 * (p - 1),
-                         .sent = 2 * others,
+    *work = (gdr_work_t){.any = {.steps = p == 1 ? 0 : 2, .puts = 2 * (p - 1), .sent = 2 * others},
                          .touched = (2 + 4 + 2) * others + bytes + (2 + 2 * partial) * block};
 }
 

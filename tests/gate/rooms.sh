@@ -42,7 +42,7 @@ may_link() {
 # parameters that mca reads on behalf of the engine are checked where they are defined.
 may_link_symbol() {
     case $1 in
-    coll_gdr/mca) echo '^(gdr_plan_params_[a-z]+|gdr_plan_algorithms)$' ;;
+    coll_gdr/mca) echo '^(gdr_plan_params_[a-z]+|gdr_plan_algorithms|gdr_machine_[a-z]+)$' ;;
     *) echo '^$' ;;
     esac
 }

@@ -13,6 +13,8 @@ says "verbose says that gdr serves it" 30 "info: .*gdr/oneshot" "$emu" mpirun -n
     --mca coll_gdr_verbose 1 "$path" gdr/
 says "explain" 30 "coll/gdr: .*2 ranks, allreduce from 4096 bytes: gdr/" "$emu" mpirun -np 2 \
     --mca coll gdr --mca coll_gdr_explain 1 "$path" -c 1500 gdr/
+says "explain shows what was expected" 30 'coll/gdr: \* oneshot .* us predicted' "$emu" \
+    mpirun -np 2 --mca coll gdr --mca coll_gdr_explain 1 "$path" -c 1500 gdr/
 run "algorithm ring" 30 "$emu" mpirun -np 3 --mca coll gdr --mca coll_gdr_algorithm ring "$path" \
     -c 5000 gdr/ring
 run "algorithm hierarchical, two nodes" 30 "$emu" mpirun -np 3 --mca coll gdr \

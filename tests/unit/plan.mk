@@ -2,7 +2,7 @@
 if HAVE_CMOCKA
 plan_tests = \
 	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove \
-	tests/unit/plan/test_large tests/unit/plan/test_nodes \
+	tests/unit/plan/test_large tests/unit/plan/test_nodes tests/unit/plan/test_cost \
 	tests/unit/plan/test_faults_order tests/unit/plan/test_faults_form
 check_PROGRAMS += $(plan_tests)
 TESTS += $(plan_tests)
@@ -27,6 +27,10 @@ tests_unit_plan_test_large_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
 tests_unit_plan_test_nodes_SOURCES = tests/unit/plan/test_nodes.c tests/unit/plan/plan_test.h
 tests_unit_plan_test_nodes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_plan_test_nodes_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_cost_SOURCES = tests/unit/plan/test_cost.c tests/unit/plan/plan_test.h
+tests_unit_plan_test_cost_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_cost_LDADD = libgdr_plan.la libgdr_base.la $(CMOCKA_LIBS)
 
 tests_unit_plan_test_faults_order_SOURCES = tests/unit/plan/test_faults_order.c \
 	tests/unit/plan/broken_call.c tests/unit/plan/broken_call.h tests/unit/plan/plan_test.h

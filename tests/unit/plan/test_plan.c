@@ -322,12 +322,12 @@ static void assert_work(const gdr_algorithm_t *algorithm, int32_t p, uint64_t co
         gdr_plan_free(plan);
     }
     algorithm->work(&request, count * 4, &work);
-    if (most.puts != work.puts || most.put_bytes != work.sent || most.traffic > work.touched ||
-        10 * most.traffic < 9 * work.touched)
+    if (most.puts != work.any.puts || most.put_bytes != work.any.sent ||
+        most.traffic > work.touched || 10 * most.traffic < 9 * work.touched)
         fail_msg("%s, %d ranks: %llu puts of %llu bytes, %llu touched; said: %llu, %llu, %llu",
                  algorithm->name, (int)p, (unsigned long long)most.puts,
                  (unsigned long long)most.put_bytes, (unsigned long long)most.traffic,
-                 (unsigned long long)work.puts, (unsigned long long)work.sent,
+                 (unsigned long long)work.any.puts, (unsigned long long)work.any.sent,
                  (unsigned long long)work.touched);
 }
 
@@ -364,7 +364,7 @@ static void circulant_takes_logarithmic_steps(void **state)
         t = count_work(plan->last);
         plan->algorithm->work(&request, plan->last->bytes, &work);
         assert_int_equal(t.puts, steps);
-        assert_int_equal(work.steps, steps);
+        assert_int_equal(work.any.steps, steps);
         assert_int_equal(t.put_bytes * (uint64_t)p, 2 * (uint64_t)(p - 1) * plan->last->bytes);
         gdr_plan_free(plan);
     }
@@ -391,9 +391,9 @@ static void knomial_takes_few_steps(void **state)
         assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
         plan->algorithm->work(&request, 256, &work);
         gdr_plan_free(plan);
-        if (work.steps != cases[i].steps || work.puts != cases[i].puts)
-            fail_msg("%d ranks: %u steps, %u puts", (int)cases[i].p, (unsigned)work.steps,
-                     (unsigned)work.puts);
+        if (work.any.steps != cases[i].steps || work.any.puts != cases[i].puts)
+            fail_msg("%d ranks: %u steps, %u puts", (int)cases[i].p, (unsigned)work.any.steps,
+                     (unsigned)work.any.puts);
     }
 }
 
