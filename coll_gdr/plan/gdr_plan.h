@@ -89,12 +89,12 @@ void gdr_plan_free(gdr_plan_t *plan);
 /* How an algorithm would serve a request. */
 typedef struct gdr_plan_option {
     const char *name;
-    bool serves; /* else nothing below is set */
-    bool taken;  /* by gdr_plan_make() */
-    uint64_t ns; /* predicted, see gdr_cost.h */
+    uint64_t ns; /* predicted, see gdr_cost.h; this and the rest are not set if it cannot serve */
     gdr_work_t work;
     uint64_t chunk_bytes, nsegments;
     uint32_t depth;
+    bool serves;
+    bool taken; /* by gdr_plan_make() */
 } gdr_plan_option_t;
 
 /*

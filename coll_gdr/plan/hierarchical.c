@@ -32,7 +32,8 @@ typedef struct hier hier_t;
 
 typedef struct rail {
     const hier_t *hier;
-    uint32_t number;
+    uint32_t number, turn;
+    uint32_t owner;  /* local rank in this node */
     uint32_t copied; /* the step that has copied this rank's part; not its own rails */
     gdr_circulant_t circulant;
 } rail_t;
@@ -134,7 +135,7 @@ static uint64_t rail_bytes(const hier_t *h, uint32_t rail)
 
 static bool is_own(const hier_t *h, uint32_t rail)
 {
-    return rail % h->n == h->local;
+    return h->rails[rail].owner == h->local;
 }
 
 static int32_t rank_at(const hier_t *h, uint32_t local)
@@ -146,9 +147,10 @@ static int32_t rank_at(const hier_t *h, uint32_t local)
  * the rails), and among its flags and channels (behind those that the rails give to the others). */
 static uint32_t part_of(const hier_t *h, uint32_t rail, uint32_t local)
 {
-    uint32_t owner = rail % h->n, place = local < owner ? local : local - 1;
+    const rail_t *r = &h->rails[rail];
+    uint32_t place = local < r->owner ? local : local - 1;
 
-    return h->needs.rails + rail / h->n * (h->n - 1) + place;
+    return h->needs.rails + r->turn * (h->n - 1) + place;
 }
 
 static gdr_operand_t block_slot(const hier_t *h, int32_t rank, uint32_t rail)
@@ -172,11 +174,15 @@ static gdr_circulant_member_t member(const void *ctx, uint32_t index)
 
 static void open_rails(hier_t *h)
 {
+    uint32_t n = h->n;
+
     for (uint32_t j = 0; j < h->needs.rails; j++) {
         rail_t *rail = &h->rails[j];
 
         rail->hier = h;
         rail->number = j;
+        rail->turn = j / n;
+        rail->owner = j % n;
         rail->copied = GDR_BUILD_NONE;
         rail->circulant =
             (gdr_circulant_t){.build = h->build,
@@ -218,7 +224,7 @@ static void scatter_in_node(hier_t *h)
     /* Every rank begins with another one. */
     for (uint32_t i = 1; i < h->needs.rails; i++) {
         uint32_t j = (h->local + i) % h->needs.rails, part = part_of(h, j, h->local);
-        int32_t owner = rank_at(h, j % h->n);
+        int32_t owner = rank_at(h, h->rails[j].owner);
         gdr_edge_t edge = {.peer = owner, .flag = part, .channel = j};
 
         if (is_own(h, j))
@@ -234,7 +240,7 @@ static void scatter_in_node(hier_t *h)
 static uint32_t reduce_ranks(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
                              uint32_t first, uint32_t end, uint32_t before, uint32_t waits)
 {
-    uint32_t place = h->needs.rails + rail->number / h->n * (h->n - 1); /* of the first part */
+    uint32_t place = h->needs.rails + rail->turn * (h->n - 1); /* of the first part */
     uint64_t skip = run->user - rail->circulant.user;
     gdr_operand_t partial = gdr_operand_slot(h->rank, place, skip);
     gdr_operand_t in[GDR_STEP_MAX_IN], out;
@@ -330,7 +336,7 @@ static void give_result(hier_t *h, const rail_t *rail)
 /* A block that another rank of the node owns: it has come in the owner's order. */
 static void take_result(hier_t *h, const rail_t *rail)
 {
-    gdr_edge_t edge = {.peer = rank_at(h, rail->number % h->n),
+    gdr_edge_t edge = {.peer = rank_at(h, rail->owner),
                        .flag = rail->number,
                        .channel = part_of(h, rail->number, h->local)};
     gdr_circulant_run_t runs[2];

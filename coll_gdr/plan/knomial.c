@@ -185,7 +185,8 @@ static void put_value(knomial_t *k, uint32_t phase, uint32_t stride, uint32_t di
     }
 }
 
-static void reduce(knomial_t *k, uint32_t phase, const gdr_operand_t *in, const uint32_t *waits)
+static void reduce(knomial_t *k, uint32_t phase, const gdr_operand_t *in, const uint32_t *waits,
+                   uint32_t nwaits)
 {
     gdr_operand_t out[GDR_STEP_MAX_OUT];
     uint32_t nout = 0, step;
@@ -199,7 +200,7 @@ static void reduce(knomial_t *k, uint32_t phase, const gdr_operand_t *in, const 
     }
     step = gdr_build_reduce(k->build, in, k->core.radix[phase], out, nout, k->bytes);
     gdr_build_after(k->build, k->ready);
-    for (uint32_t i = 0; i + 1 < k->core.radix[phase]; i++)
+    for (uint32_t i = 0; i < nwaits; i++)
         gdr_build_after(k->build, waits[i]);
     k->ready = step;
     k->value = out[nout - 1];
@@ -222,7 +223,7 @@ static void run_phase(knomial_t *k, uint32_t phase, uint32_t stride)
         if (other != digit)
             waits[nwaits++] = gdr_build_wait(k->build, edge, in[other], k->bytes);
     }
-    reduce(k, phase, in, waits);
+    reduce(k, phase, in, waits, nwaits);
 }
 
 static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t *layout,

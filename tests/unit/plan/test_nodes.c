@@ -56,10 +56,10 @@ static gdr_topology_t *topology_of(const nodes_t *nodes, bool dealt)
         n++;
     for (int32_t r = 0; r < size; r++) {
         while (left[at] == 0)
-            at = (at + 1) % n;
+            at = at + 1 < n ? at + 1 : 0;
         node[r] = at;
         left[at]--;
-        at = dealt ? (at + 1) % n : at;
+        at = !dealt ? at : at + 1 < n ? at + 1 : 0;
     }
     assert_int_equal(gdr_topology_make(node, size, &topology), GDR_OK);
     return topology;
