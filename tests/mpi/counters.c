@@ -37,9 +37,15 @@ static totals_t of_plan(uint64_t count, char *path, size_t size)
                                   .type_bytes = sizeof(float),
                                   .commutative = true,
                                   .params = &params};
+    uint32_t *node = calloc((size_t)t_size, sizeof(*node)); /* all on one */
+    gdr_topology_t *topology = NULL;
     totals_t totals = {0};
     gdr_plan_t *plan = NULL;
 
+    if (node == NULL || gdr_topology_make(node, t_size, &topology) != GDR_OK)
+        t_fatal("no memory");
+    free(node);
+    request.topology = topology;
     gdr_plan_params_init(&params);
     if (gdr_plan_make(&request, &plan) != GDR_OK)
         t_fatal("no plan for %llu elements", (unsigned long long)count);
@@ -48,6 +54,7 @@ static totals_t of_plan(uint64_t count, char *path, size_t size)
     add(plan->last, 1, &totals);
     snprintf(path, size, "gdr/%s", plan->algorithm->name);
     gdr_plan_free(plan);
+    gdr_topology_free(topology);
     return totals;
 }
 
