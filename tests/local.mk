@@ -2,6 +2,7 @@
 include tests/unit/kernels.mk
 include tests/unit/bench.mk
 include tests/unit/kinds.mk
+include tests/unit/gsim/local.mk
 include tests/apps/local.mk
 include tests/unit/plan.mk
 include tests/unit/mca.mk

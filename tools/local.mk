@@ -20,3 +20,23 @@ gdr_bench_SOURCES = tools/bench/gdr_bench.c \
 gdr_bench_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(CUDA_CPPFLAGS)
 gdr_bench_LDFLAGS = $(AM_LDFLAGS) $(OMPI_LDFLAGS)
 gdr_bench_LDADD = libgdr_bench.la -lmpi -ldl
+
+# gdr_sim: the engine on many ranks in virtual time
+noinst_LTLIBRARIES += libgdr_sim.la
+libgdr_sim_la_SOURCES = \
+	tools/sim/gsim_events.c tools/sim/gsim_events.h \
+	tools/sim/gsim_cluster.c tools/sim/gsim_cluster.h \
+	tools/sim/gsim_world.c tools/sim/gsim_world.h tools/sim/gsim_priv.h \
+	tools/sim/gsim_ports.c tools/sim/gsim_net.c tools/sim/gsim_dev.c \
+	tools/sim/gsim_options.c tools/sim/gsim_options.h \
+	tools/sim/gsim_report.c tools/sim/gsim_report.h
+libgdr_sim_la_LIBADD = libgdr_bench.la libgdr_engine.la libgdr_plan.la libgdr_base.la
+
+bin_PROGRAMS += gdr_sim
+gdr_sim_SOURCES = tools/sim/gdr_sim.c
+gdr_sim_CPPFLAGS = $(AM_CPPFLAGS) -DGSIM_CLUSTERS_DIR='"$(pkgdatadir)/clusters"'
+gdr_sim_LDADD = libgdr_sim.la
+
+clustersdir = $(pkgdatadir)/clusters
+dist_clusters_DATA = tools/sim/clusters/h200-8x400g tools/sim/clusters/h100-8x400g \
+	tools/sim/clusters/a100-4x200g tools/sim/clusters/pcie-1nic

@@ -65,7 +65,7 @@ plant coll_gdr/base/gdr_status.c '#include "plan/gdr_plan.h"'
 expect fails "coll_gdr/base must not include plan/gdr_plan.h"
 fresh
 plant tools/bench/bench_data.c '#include "base/gdr_math.h"'
-expect fails "tools must not include base/gdr_math.h"
+expect fails "tools/bench must not include base/gdr_math.h"
 fresh
 object coll_gdr/base 'int gdr_engine_thing(void); int up(void); int up(void)
     { return gdr_engine_thing(); }' upward

@@ -2,7 +2,7 @@
 
 # Room directories; the longest name that a path begins with is its room.
 ROOMS="coll_gdr/base coll_gdr/plan coll_gdr/engine coll_gdr/device coll_gdr/kernels coll_gdr/mca
-       ucx_glue cuda_emu tools examples"
+       ucx_glue cuda_emu tools/bench tools/sim examples"
 
 # What a room may include, as patterns of the name between the quotes or brackets. A room may
 # always include its own headers and libc's.
@@ -21,7 +21,10 @@ may_include() {
     ucx_glue) echo 'base/* engine/gdr_net.h ucp/* ucs/*' ;;
     cuda_emu) echo 'cuda.h nvml.h cuda_runtime_api.h driver_types.h config.h
                     infiniband/verbs.h' ;;
-    tools) echo 'mpi.h mpi-ext.h cuda.h cuda_emu/include/*' ;;
+    # the engine on ports of its own; sizes and numbers as gdr_bench writes them
+    tools/sim) echo 'base/* engine/gdr_dev.h engine/gdr_net.h engine/gdr_engine.h plan/gdr_plan.h
+                     tools/sim/* tools/bench/bench_format.h' ;;
+    tools/bench) echo 'mpi.h mpi-ext.h cuda.h cuda_emu/include/*' ;;
     examples) echo 'mpi.h cuda_runtime_api.h' ;;
     esac
 }
@@ -35,6 +38,7 @@ may_link() {
     coll_gdr/device) echo coll_gdr/base coll_gdr/kernels ;;
     coll_gdr/mca) echo coll_gdr/base coll_gdr/engine coll_gdr/device ;;
     ucx_glue) echo coll_gdr/base ;;
+    tools/sim) echo coll_gdr/base coll_gdr/engine coll_gdr/plan tools/bench ;;
     esac
 }
 
@@ -53,7 +57,7 @@ symbol_family() {
     coll_gdr/mca) echo '^(ucp|uct|ucs|ucm)_|^cu[A-Z]|^cuda|^nvml' ;;
     ucx_glue) echo '^(ompi|opal|orte|pmix|mca)_|^P?MPI_|^cu[A-Z]|^cuda|^nvml' ;;
     cuda_emu) echo '^(ompi|opal|orte|pmix|mca)_|^P?MPI_|^(ucp|uct|ucs|ucm)_' ;;
-    tools | examples) echo '^(ompi_comm|opal|orte|pmix|mca)_|^(ucp|uct|ucs|ucm)_' ;;
+    tools/* | examples) echo '^(ompi_comm|opal|orte|pmix|mca)_|^(ucp|uct|ucs|ucm)_' ;;
     *) echo '^(ompi|opal|orte|pmix|mca)_|^P?MPI_|^(ucp|uct|ucs|ucm)_|^cu[A-Z]|^cuda|^nvml' ;;
     esac
 }

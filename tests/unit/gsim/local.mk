@@ -1,0 +1,17 @@
+# unit tests of gdr_sim
+EXTRA_DIST += tests/unit/gsim/local.mk
+if HAVE_CMOCKA
+gsim_tests = tests/unit/gsim/test_cluster tests/unit/gsim/test_model tests/unit/gsim/test_options
+check_PROGRAMS += $(gsim_tests)
+TESTS += $(gsim_tests)
+
+tests_unit_gsim_test_cluster_SOURCES = tests/unit/gsim/test_cluster.c tests/unit/gsim/gsim_test.h
+tests_unit_gsim_test_cluster_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_gsim_test_cluster_LDADD = libgdr_sim.la $(CMOCKA_LIBS)
+tests_unit_gsim_test_model_SOURCES = tests/unit/gsim/test_model.c tests/unit/gsim/gsim_test.h
+tests_unit_gsim_test_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_gsim_test_model_LDADD = libgdr_sim.la $(CMOCKA_LIBS)
+tests_unit_gsim_test_options_SOURCES = tests/unit/gsim/test_options.c tests/unit/gsim/gsim_test.h
+tests_unit_gsim_test_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_gsim_test_options_LDADD = libgdr_sim.la $(CMOCKA_LIBS)
+endif

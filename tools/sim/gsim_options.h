@@ -1,0 +1,29 @@
+/* The command line of gdr_sim. Pure. */
+#ifndef GSIM_OPTIONS_H
+#define GSIM_OPTIONS_H
+
+#include "plan/gdr_plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct gsim_options {
+    const char *cluster;
+    uint64_t nodes_min, nodes_max; /* doubled from one to the other */
+    uint64_t gpus;                 /* of each node; 0: all */
+    uint64_t size_min, size_max;   /* bytes, doubled */
+    bool all;                      /* every algorithm, one after the other, beside "auto" */
+    gdr_plan_params_t plan;        /* with the algorithm's name */
+    bool ahead;                    /* --waits stream */
+    const char *json;              /* NULL: not wanted */
+    bool help;
+} gsim_options_t;
+
+extern const char gsim_options_usage[];
+
+/* 0, or -1: *error holds one line. */
+int gsim_options_parse(int argc, char *const argv[], gsim_options_t *options, char *error,
+                       size_t error_size);
+
+#endif
