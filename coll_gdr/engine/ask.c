@@ -29,9 +29,11 @@ static void ask(gdr_team_t *team, int32_t rank, uint64_t index)
 
 static void ask_once(gdr_team_t *team, int32_t rank, uint64_t index)
 {
-    if (team->members[rank].asked == team->ask_round)
+    gdr_member_t *member = gdr_member_get(team, rank);
+
+    if (member == NULL || member->asked == team->ask_round)
         return;
-    team->members[rank].asked = team->ask_round;
+    member->asked = team->ask_round;
     ask(team, rank, index);
 }
 
@@ -82,7 +84,7 @@ static void ask_unwired(gdr_team_t *team, uint64_t index)
     uint32_t i;
 
     for (i = 0; i < team->wiring->npeers; i++) {
-        if (!team->members[team->wiring->peers[i]].ready)
+        if (!gdr_member_look(team, team->wiring->peers[i])->ready)
             ask(team, team->wiring->peers[i], index);
     }
 }

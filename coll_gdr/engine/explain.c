@@ -95,7 +95,9 @@ static void add_queued(line_t *line, const gdr_team_t *team)
     }
     add(line, "a call waits for the lanes of ranks");
     for (rank = 0; rank < team->size; rank++) {
-        if (team->members[rank].pushed && !team->members[rank].ready)
+        const gdr_member_t *member = gdr_member_look(team, rank);
+
+        if (member->pushed && !member->ready)
             add(line, " %d", rank);
     }
 }

@@ -50,7 +50,7 @@ static void post_flushes(gdr_call_t *call)
 
     call->flushing = true;
     for (i = 0; i < planned->npeers; i++) {
-        const gdr_member_t *member = &team->members[planned->peers[i]];
+        const gdr_member_t *member = gdr_member_look(team, planned->peers[i]);
         gdr_net_op_t *op = &call->flushes[call->nflushes];
 
         if (member->proc == NULL || member->proc->peer == NULL ||
@@ -209,7 +209,7 @@ static gdr_status_t check_call(const gdr_call_t *call)
     uint32_t i;
 
     for (i = 0; i < planned->npeers; i++) {
-        const gdr_proc_t *proc = team->members[planned->peers[i]].proc;
+        const gdr_proc_t *proc = gdr_member_look(team, planned->peers[i])->proc;
 
         status = team->engine->net_ops->peer_status(proc->peer);
         if (status != GDR_OK)

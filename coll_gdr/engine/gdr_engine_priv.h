@@ -81,7 +81,8 @@ void gdr_inbox_free(gdr_inbox_entry_t *entry);
 
 /* peers.c */
 
-gdr_proc_t *gdr_proc_get(gdr_engine_t *engine, int proc); /* NULL: no memory */
+gdr_proc_t *gdr_proc_find(gdr_engine_t *engine, int proc); /* NULL: it is not known */
+gdr_proc_t *gdr_proc_get(gdr_engine_t *engine, int proc);  /* made if need be; NULL: no memory */
 void gdr_procs_close(gdr_engine_t *engine);
 /* GDR_MODE_BIT_*: where this process wants its flags, for calls of either kind. */
 uint32_t gdr_peers_own_modes(const gdr_team_t *team);
@@ -108,6 +109,16 @@ void gdr_vote_without(gdr_team_t *team, int32_t rank);
 /* To this member's children in the tree that the verdict goes down. */
 void gdr_vote_send_down(gdr_team_t *team, gdr_message_type_t type, const void *body, size_t bytes);
 uint64_t gdr_vote_hash(const gdr_engine_config_t *config);
+
+/* members.c */
+
+/* What is known of a member; all zero if nothing is. */
+const gdr_member_t *gdr_member_look(const gdr_team_t *team, int32_t rank);
+/* The member, to write to, made if need be. NULL: no memory. It stays where it is. */
+gdr_member_t *gdr_member_get(gdr_team_t *team, int32_t rank);
+/* A new epoch: nobody is wired. */
+void gdr_members_forget(gdr_team_t *team);
+void gdr_members_free(gdr_team_t *team);
 
 /* team.c */
 

@@ -134,6 +134,7 @@ typedef struct gdr_member {
     uint64_t offset, ctl_offset; /* of its lane */
     uint32_t window_id;
     uint32_t asked; /* the last round of questions that it was in */
+    int32_t rank;
     uint8_t modes;  /* GDR_MODE_BIT_*: where it wants its flags */
     bool pushed;    /* our lane was announced to it */
     bool known;     /* its lane was announced to us */
@@ -191,7 +192,8 @@ struct gdr_team {
     uint64_t from;  /* the epoch began with this call of the member that had to renew */
     uint64_t begun; /* when the team is destroyed: calls of the communicator */
 
-    gdr_member_t *members; /* [size] */
+    gdr_member_t **members; /* those that this process has to do with: see members.c */
+    uint32_t nmembers, member_bits;
     gdr_planned_t plans[GDR_PLAN_CACHE];
     uint64_t plan_clock;
 
@@ -204,7 +206,7 @@ struct gdr_team {
     uint32_t eager; /* so many calls yet ask at once: one before them was mixed */
 
     gdr_topology_t *topology; /* NULL: not known, or of no use; for good */
-    uint32_t *nodes;          /* [size]: of the members, as far as told */
+    uint32_t *nodes;          /* [size]: of the members, as far as told; NULL but during a vote */
     int32_t nodes_told;
 
     void *vote; /* ours, to be sent again if rank 0 has lost it */

@@ -134,7 +134,7 @@ bool gdr_issue_to_window(const gdr_context_t *context, uint32_t item)
     const gdr_call_t *call = context->call;
     uint8_t bit = call->desc.blocking ? GDR_MODE_BIT_BLOCKING : GDR_MODE_BIT_NONBLOCKING;
 
-    return (call->team->members[step_of(context, item)->peer].modes & bit) != 0;
+    return (gdr_member_look(call->team, step_of(context, item)->peer)->modes & bit) != 0;
 }
 
 bool gdr_issue_channel_free(const gdr_context_t *context, uint32_t item)
@@ -192,7 +192,7 @@ static void word_fill(const gdr_context_t *context, gdr_net_word_t *word, uint64
 static void word_of_flag(const gdr_context_t *context, uint32_t item, gdr_net_word_t *word)
 {
     const gdr_step_t *step = step_of(context, item);
-    const gdr_member_t *member = &context->call->team->members[step->peer];
+    const gdr_member_t *member = gdr_member_look(context->call->team, step->peer);
     const gdr_layout_t *layout = layout_of(context);
 
     if (gdr_issue_to_window(context, item)) {
@@ -214,7 +214,7 @@ static void word_of_flag(const gdr_context_t *context, uint32_t item, gdr_net_wo
 static void post_data(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
     const gdr_step_t *step = step_of(context, item);
-    const gdr_member_t *member = &context->call->team->members[step->peer];
+    const gdr_member_t *member = gdr_member_look(context->call->team, step->peer);
     const gdr_operand_t *operands = &context->program->sched->operands[step->operand];
     gdr_engine_t *engine = gdr_context_engine(context);
     uint64_t bytes = step->kind == GDR_STEP_PUT ? step->bytes : 0;
@@ -236,7 +236,7 @@ static void post_data(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 static void post_credit(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
     const gdr_step_t *wait = step_of(context, context->program->items[item].wait);
-    const gdr_member_t *member = &context->call->team->members[wait->peer];
+    const gdr_member_t *member = gdr_member_look(context->call->team, wait->peer);
     const gdr_layout_t *layout = layout_of(context);
     gdr_engine_t *engine = gdr_context_engine(context);
     gdr_net_word_t word;

@@ -12,12 +12,10 @@ gdr_status_t gdr_lost_members(const gdr_team_t *team)
     int32_t rank;
 
     for (rank = 0; rank < team->size; rank++) {
-        const gdr_proc_t *proc = gdr_proc_get(engine, team->procs[rank]);
+        const gdr_proc_t *proc = gdr_proc_find(engine, team->procs[rank]);
         gdr_status_t status = GDR_OK;
 
-        if (proc == NULL)
-            return GDR_ERR_NO_MEMORY;
-        if (proc->peer != NULL)
+        if (proc != NULL && proc->peer != NULL)
             status = engine->net_ops->peer_status(proc->peer);
         if (status != GDR_OK)
             return status;

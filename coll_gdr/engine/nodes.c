@@ -7,9 +7,18 @@
 #include "engine/gdr_engine_priv.h"
 #include "engine/gdr_messages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { NODES_PER_MESSAGE = (GDR_MESSAGE_PIECE - sizeof(gdr_nodes_body_t)) / sizeof(uint32_t) };
+
+/* Only a vote needs it: a plan has the topology. */
+static bool have_nodes(gdr_team_t *team)
+{
+    if (team->nodes == NULL)
+        team->nodes = calloc((size_t)team->size, sizeof(*team->nodes));
+    return team->nodes != NULL;
+}
 
 /* Numbers names in the order in which members have them; how many, or 0: one is missing. */
 static uint32_t number_names(gdr_team_t *team)
@@ -32,12 +41,17 @@ static uint32_t number_names(gdr_team_t *team)
 
 void gdr_nodes_tell(gdr_team_t *team)
 {
-    uint32_t n = number_names(team), size = (uint32_t)team->size, first;
+    uint32_t n, size = (uint32_t)team->size, first;
     struct {
         gdr_nodes_body_t head;
         uint32_t node[NODES_PER_MESSAGE];
     } body;
 
+    if (!have_nodes(team)) {
+        gdr_team_fail(team, GDR_ERR_NO_MEMORY);
+        return;
+    }
+    n = number_names(team);
     if (n == 0 || n == size)
         return;
     for (first = 0; first < size && team->state != GDR_TEAM_DEAD; first += body.head.n) {
@@ -65,6 +79,8 @@ gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
         head.n > (uint32_t)team->size - head.first ||
         bytes != sizeof(head) + head.n * sizeof(*team->nodes))
         return GDR_ERR_INVALID;
+    if (!have_nodes(team))
+        return GDR_ERR_NO_MEMORY;
     memcpy(team->nodes + head.first, (const uint8_t *)payload + sizeof(head),
            head.n * sizeof(*team->nodes));
     team->nodes_told += (int32_t)head.n;
@@ -74,10 +90,14 @@ gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
 
 gdr_status_t gdr_nodes_settle(gdr_team_t *team)
 {
+    gdr_status_t status = GDR_OK;
+
     /* Members stay where they are: what plans were made with in an epoch before is still true. */
-    if (team->topology != NULL || team->nodes_told == 0)
-        return GDR_OK;
-    if (team->nodes_told < team->size)
-        return GDR_ERR_INVALID;
-    return gdr_topology_make(team->nodes, team->size, &team->topology);
+    if (team->topology == NULL && team->nodes_told != 0)
+        status = team->nodes_told < team->size
+                     ? GDR_ERR_INVALID
+                     : gdr_topology_make(team->nodes, team->size, &team->topology);
+    free(team->nodes);
+    team->nodes = NULL;
+    return status;
 }

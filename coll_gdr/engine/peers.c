@@ -5,15 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static gdr_proc_t **bucket_of(gdr_engine_t *engine, int proc)
+{
+    return &engine->procs[(unsigned)proc % GDR_TEAM_BUCKETS];
+}
+
+gdr_proc_t *gdr_proc_find(gdr_engine_t *engine, int proc)
+{
+    gdr_proc_t *found = *bucket_of(engine, proc);
+
+    while (found != NULL && found->proc != proc)
+        found = found->next;
+    return found;
+}
+
 gdr_proc_t *gdr_proc_get(gdr_engine_t *engine, int proc)
 {
-    gdr_proc_t **bucket = &engine->procs[(unsigned)proc % GDR_TEAM_BUCKETS];
-    gdr_proc_t *found;
+    gdr_proc_t **bucket = bucket_of(engine, proc), *found = gdr_proc_find(engine, proc);
 
-    for (found = *bucket; found != NULL; found = found->next) {
-        if (found->proc == proc)
-            return found;
-    }
+    if (found != NULL)
+        return found;
     found = calloc(1, sizeof(*found));
     if (found == NULL)
         return NULL;
@@ -225,8 +236,10 @@ gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
     uint32_t i;
 
     for (i = 0; i < planned->npeers && status == GDR_OK && !planned->wired; i++) {
-        gdr_member_t *member = &team->members[planned->peers[i]];
+        gdr_member_t *member = gdr_member_get(team, planned->peers[i]);
 
+        if (member == NULL)
+            return GDR_ERR_NO_MEMORY;
         if (member->proc == NULL)
             member->proc = gdr_proc_get(team->engine, team->procs[planned->peers[i]]);
         if (member->proc == NULL)
@@ -309,7 +322,9 @@ gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch, c
     memcpy(&body, payload, sizeof(body));
     if (body.offset % plan->lane_bytes != 0 || body.ctl_offset % plan->ctl_bytes != 0)
         return GDR_ERR_INVALID;
-    member = &team->members[rank];
+    member = gdr_member_get(team, rank);
+    if (member == NULL)
+        return GDR_ERR_NO_MEMORY;
     if (member->known)
         return GDR_ERR_INVALID;
     member->proc = gdr_proc_get(team->engine, team->procs[rank]);

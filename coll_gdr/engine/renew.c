@@ -29,14 +29,9 @@ static void tell_members(gdr_team_t *team, uint64_t from)
 
 static void forget_members(gdr_team_t *team)
 {
-    int32_t rank;
     unsigned i;
 
-    for (rank = 0; rank < team->size; rank++) {
-        gdr_member_t *member = &team->members[rank];
-
-        member->pushed = member->known = member->ready = false;
-    }
+    gdr_members_forget(team);
     for (i = 0; i < GDR_PLAN_CACHE; i++)
         team->plans[i].wired = false;
     if (team->rank == 0)

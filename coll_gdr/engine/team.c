@@ -32,14 +32,12 @@ bool gdr_team_is_gone(const gdr_engine_t *engine, uint64_t id, uint64_t nonce)
 
 static gdr_status_t team_fill(gdr_team_t *team, const gdr_team_desc_t *desc)
 {
-    team->members = calloc((size_t)desc->size, sizeof(*team->members));
     team->procs = malloc((size_t)desc->size * sizeof(*team->procs));
     team->voted = calloc(desc->rank == 0 ? (size_t)desc->size : 1, 1);
     team->vote = malloc(sizeof(gdr_vote_body_t));
-    team->nodes = calloc((size_t)desc->size, sizeof(*team->nodes));
     team->node_names = calloc(desc->rank == 0 ? (size_t)desc->size : 1, sizeof(*team->node_names));
-    if (team->members == NULL || team->procs == NULL || team->voted == NULL || team->vote == NULL ||
-        team->nodes == NULL || team->node_names == NULL)
+    if (team->procs == NULL || team->voted == NULL || team->vote == NULL ||
+        team->node_names == NULL)
         return GDR_ERR_NO_MEMORY;
     team->ways = desc->ways;
     memcpy(team->procs, desc->procs, (size_t)desc->size * sizeof(*team->procs));
@@ -100,7 +98,7 @@ void gdr_team_free(gdr_team_t *team)
     free(team->nodes);
     free(team->node_names);
     free(team->vote);
-    free(team->members);
+    gdr_members_free(team);
     free(team->procs);
     free(team->voted);
     free(team);
