@@ -25,11 +25,13 @@ gdr_bench_LDADD = libgdr_bench.la -lmpi -ldl
 noinst_LTLIBRARIES += libgdr_sim.la
 libgdr_sim_la_SOURCES = \
 	tools/sim/gsim_events.c tools/sim/gsim_events.h \
-	tools/sim/gsim_cluster.c tools/sim/gsim_cluster.h \
+	tools/sim/gsim_cluster.c tools/sim/gsim_cluster.h tools/sim/gsim_figures.c \
 	tools/sim/gsim_world.c tools/sim/gsim_world.h tools/sim/gsim_priv.h \
 	tools/sim/gsim_ports.c tools/sim/gsim_net.c tools/sim/gsim_dev.c \
 	tools/sim/gsim_options.c tools/sim/gsim_options.h \
-	tools/sim/gsim_report.c tools/sim/gsim_report.h
+	tools/sim/gsim_report.c tools/sim/gsim_report.h \
+	tools/sim/gsim_plot.c tools/sim/gsim_plot.h \
+	tools/sim/gsim_goal.c tools/sim/gsim_goal.h
 libgdr_sim_la_LIBADD = libgdr_bench.la libgdr_engine.la libgdr_plan.la libgdr_base.la
 
 bin_PROGRAMS += gdr_sim

@@ -41,7 +41,7 @@ static bool grow(gdr_team_t *team)
 
     if (2 * (team->nmembers + 1) <= places)
         return true;
-    made = calloc(old != NULL ? 2 * (size_t)places : 1u << FIRST_BITS, sizeof(*made));
+    made = calloc(old != NULL ? 2 * (size_t)places : 1u << FIRST_BITS, sizeof(gdr_member_t *));
     if (made == NULL)
         return false;
     team->member_bits = old != NULL ? team->member_bits + 1 : FIRST_BITS;

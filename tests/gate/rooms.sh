@@ -23,6 +23,7 @@ may_include() {
                     infiniband/verbs.h' ;;
     # the engine on ports of its own; sizes and numbers as gdr_bench writes them
     tools/sim) echo 'base/* engine/gdr_dev.h engine/gdr_net.h engine/gdr_engine.h plan/gdr_plan.h
+                     plan/gdr_machine.h plan/gdr_topology.h
                      tools/sim/* tools/bench/bench_format.h' ;;
     tools/bench) echo 'mpi.h mpi-ext.h cuda.h cuda_emu/include/*' ;;
     examples) echo 'mpi.h cuda_runtime_api.h' ;;

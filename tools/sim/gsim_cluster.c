@@ -292,25 +292,3 @@ int gsim_cluster_read(const char *path, const char *directory, gsim_cluster_t *c
     free(text);
     return rc;
 }
-
-static double greater(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-double gsim_cluster_bound(const gsim_cluster_t *c, uint32_t nodes, uint32_t gpus, uint64_t bytes)
-{
-    const gsim_link_t *link = nodes > 1 ? &c->nic : &c->gpu;
-    double n = nodes, g = gpus, size = (double)bytes;
-    double nics = greater(1, (double)c->nics * gpus / c->gpus);
-    double node = 2 * (g - 1) / g * size, net = 2 * (n - 1) / n * size; /* a GPU, a node sends */
-    double first = c->launch_cpu + c->launch_ns + c->kernel_ns; /* the next may be launched ahead */
-    double wire = link->put_cpu + link->put_ns + link->done_ns + link->word_ns;
-
-    if (nodes * gpus < 2)
-        return first;
-    if (c->fabric == GSIM_PCIE)
-        node += net / g;
-    return greater(first + wire + c->kernel_ns,
-                   greater(node / c->gpu.gbs, net / (nics * c->nic.gbs)));
-}

@@ -6,6 +6,8 @@
 #ifndef GSIM_CLUSTER_H
 #define GSIM_CLUSTER_H
 
+#include "plan/gdr_machine.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,5 +61,8 @@ int gsim_cluster_read(const char *path, const char *directory, gsim_cluster_t *c
  */
 double gsim_cluster_bound(const gsim_cluster_t *cluster, uint32_t nodes, uint32_t gpus,
                           uint64_t bytes);
+
+/* The figures that a tuning file of such a cluster holds: what the choice of algorithms goes by. */
+void gsim_cluster_machine(const gsim_cluster_t *cluster, gdr_machine_t *machine);
 
 #endif

@@ -24,7 +24,14 @@ const char gsim_options_usage[] =
     "  --lane SIZE, --depth N, --chunk SIZE\n"
     "                          a communicator's part of the window, chunks in flight, their limit\n"
     "                          (defaults: those of the engine)\n"
+    "  --figures cluster|default\n"
+    "                          what the choice of algorithms goes by: the cluster's figures, as a\n"
+    "                          tuning file would hold them, or the built-in ones (default "
+    "cluster)\n"
     "  --json FILE             write the figures there as well\n"
+    "  --plot DIR              draw charts there (SVG): busbw against size, and against nodes\n"
+    "  --goal FILE             write the schedule of the first call in GOAL, for LogGOPSim, and\n"
+    "                          simulate nothing\n"
     "  --help\n"
     "exit status: 0 all right; 1 a failure; 2 bad command line or cluster\n";
 
@@ -118,6 +125,14 @@ static int parse_waits(const parser_t *p, const char *text)
     return 0;
 }
 
+static int parse_figures(const parser_t *p, const char *text)
+{
+    p->options->tuned = strcmp(text, "cluster") == 0;
+    if (!p->options->tuned && strcmp(text, "default") != 0)
+        return fail(p, "--figures %s: cluster or default", text);
+    return 0;
+}
+
 static int parse_bytes(const parser_t *p, const char *name, const char *text, uint64_t *out)
 {
     if (bench_parse_size(text, out) != 0)
@@ -162,18 +177,24 @@ static int parse_valued(const parser_t *p, const char *name, const char *text)
         return parse_bytes(p, name, text, &o->plan.chunk_size);
     if (strcmp(name, "--depth") == 0)
         return parse_depth(p, text);
+    if (strcmp(name, "--figures") == 0)
+        return parse_figures(p, text);
     if (strcmp(name, "--cluster") == 0)
         o->cluster = text;
-    else
+    else if (strcmp(name, "--json") == 0)
         o->json = text;
+    else if (strcmp(name, "--plot") == 0)
+        o->plot = text;
+    else
+        o->goal = text;
     return 0;
 }
 
 static bool is_valued(const char *name)
 {
-    static const char *const names[] = {"--cluster",   "--nodes", "--gpus-per-node", "--size",
-                                        "--algorithm", "--waits", "--lane",          "--depth",
-                                        "--chunk",     "--json"};
+    static const char *const names[] = {
+        "--cluster", "--nodes", "--gpus-per-node", "--size", "--algorithm", "--waits",  "--lane",
+        "--depth",   "--chunk", "--json",          "--plot", "--goal",      "--figures"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
@@ -193,7 +214,8 @@ int gsim_options_parse(int argc, char *const argv[], gsim_options_t *options, ch
                                 .nodes_min = 1,
                                 .nodes_max = 1,
                                 .size_min = 8,
-                                .size_max = 1 << 30};
+                                .size_max = 1 << 30,
+                                .tuned = true};
     gdr_plan_params_init(&options->plan);
     for (int i = 1; i < argc && rc == 0; i += 2) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -208,4 +230,25 @@ int gsim_options_parse(int argc, char *const argv[], gsim_options_t *options, ch
     }
     wrong = rc == 0 ? gdr_plan_params_error(&options->plan) : NULL;
     return wrong != NULL ? fail(&p, "%s", wrong) : rc;
+}
+
+int gsim_options_setup(const gsim_options_t *options, const gsim_cluster_t *cluster,
+                       gsim_setup_t *setup, char *error, size_t error_size)
+{
+    parser_t p = {.error = error, .error_size = error_size};
+    uint64_t gpus = options->gpus != 0 ? options->gpus : cluster->gpus;
+
+    if (gpus > cluster->gpus)
+        return fail(&p, "--gpus-per-node %llu: a node of %s has %u", (unsigned long long)gpus,
+                    cluster->name, cluster->gpus);
+    if (options->nodes_max * gpus > GSIM_RANKS_MAX)
+        return fail(&p, "more than %d ranks: fewer --nodes or --gpus-per-node", GSIM_RANKS_MAX);
+    *setup = (gsim_setup_t){.cluster = cluster,
+                            .nodes = (uint32_t)options->nodes_min,
+                            .gpus = (uint32_t)gpus,
+                            .plan = options->plan,
+                            .ahead = options->ahead};
+    if (options->tuned)
+        gsim_cluster_machine(cluster, &setup->plan.machine);
+    return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double bus_factor(const gsim_row_t *row)
@@ -31,7 +32,8 @@ double gsim_row_bound(const gsim_row_t *row)
 
 int gsim_report_open(gsim_report_t *report)
 {
-    report->rows = 0;
+    report->rows = NULL;
+    report->n = report->capacity = 0;
     report->json = NULL;
     if (report->json_path == NULL)
         return 0;
@@ -58,7 +60,7 @@ static void json_row(const gsim_report_t *report, const gsim_row_t *row)
     char name[2 * GSIM_NAME_MAX];
 
     fprintf(report->json, "%s\n{\"cluster\": %s, \"nodes\": %u, \"gpus_per_node\": %u, ",
-            report->rows == 0 ? "" : ",", bench_format_json(row->cluster->name, name, sizeof(name)),
+            report->n == 0 ? "" : ",", bench_format_json(row->cluster->name, name, sizeof(name)),
             row->nodes, row->gpus);
     fprintf(report->json, "\"wanted\": \"%s\", \"waits\": \"%s\", \"bytes\": %" PRIu64 ", ",
             row->wanted, row->ahead ? "stream" : "host", row->bytes);
@@ -79,7 +81,25 @@ static void json_row(const gsim_report_t *report, const gsim_row_t *row)
             row->result.events);
 }
 
-void gsim_report_row(gsim_report_t *report, const gsim_row_t *row)
+static int keep(gsim_report_t *report, const gsim_row_t *row)
+{
+    uint64_t capacity = 2 * report->capacity + 16;
+    gsim_row_t *grown;
+
+    if (report->n == report->capacity) {
+        grown = realloc(report->rows, capacity * sizeof(*grown));
+        if (grown == NULL) {
+            fprintf(stderr, "gdr_sim: no memory\n");
+            return -1;
+        }
+        report->rows = grown;
+        report->capacity = capacity;
+    }
+    report->rows[report->n++] = *row;
+    return 0;
+}
+
+int gsim_report_row(gsim_report_t *report, const gsim_row_t *row)
 {
     char size[32];
     double busbw = gsim_row_busbw(row), bound = gsim_row_bound(row);
@@ -93,7 +113,7 @@ void gsim_report_row(gsim_report_t *report, const gsim_row_t *row)
     fflush(stdout);
     if (report->json != NULL)
         json_row(report, row);
-    report->rows++;
+    return keep(report, row);
 }
 
 int gsim_report_close(gsim_report_t *report)
@@ -109,4 +129,10 @@ int gsim_report_close(gsim_report_t *report)
     if (failed != 0)
         fprintf(stderr, "gdr_sim: %s: cannot be written: %s\n", report->json_path, strerror(errno));
     return failed != 0 ? -1 : 0;
+}
+
+void gsim_report_free(gsim_report_t *report)
+{
+    free(report->rows);
+    report->rows = NULL;
 }

@@ -1,7 +1,8 @@
 # unit tests of gdr_sim
 EXTRA_DIST += tests/unit/gsim/local.mk
 if HAVE_CMOCKA
-gsim_tests = tests/unit/gsim/test_cluster tests/unit/gsim/test_model tests/unit/gsim/test_options
+gsim_tests = tests/unit/gsim/test_cluster tests/unit/gsim/test_model tests/unit/gsim/test_options \
+	tests/unit/gsim/test_output
 check_PROGRAMS += $(gsim_tests)
 TESTS += $(gsim_tests)
 
@@ -14,4 +15,7 @@ tests_unit_gsim_test_model_LDADD = libgdr_sim.la $(CMOCKA_LIBS)
 tests_unit_gsim_test_options_SOURCES = tests/unit/gsim/test_options.c tests/unit/gsim/gsim_test.h
 tests_unit_gsim_test_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_gsim_test_options_LDADD = libgdr_sim.la $(CMOCKA_LIBS)
+tests_unit_gsim_test_output_SOURCES = tests/unit/gsim/test_output.c tests/unit/gsim/gsim_test.h
+tests_unit_gsim_test_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_gsim_test_output_LDADD = libgdr_sim.la $(CMOCKA_LIBS)
 endif

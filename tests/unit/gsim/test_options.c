@@ -38,6 +38,13 @@ static void values_are_read(void **state)
     assert_int_equal(o.plan.lane_bytes, 64 << 20);
     assert_int_equal(parse(&o, error, "--depth", "8"), 0);
     assert_int_equal(o.plan.depth, 8);
+    assert_true(o.tuned);
+    assert_int_equal(parse(&o, error, "--figures", "default"), 0);
+    assert_false(o.tuned);
+    assert_int_equal(parse(&o, error, "--plot", "dir"), 0);
+    assert_string_equal(o.plot, "dir");
+    assert_int_equal(parse(&o, error, "--goal", "file"), 0);
+    assert_string_equal(o.goal, "file");
     assert_int_equal(parse(&o, error, "--help", NULL), 0);
     assert_true(o.help);
 }
@@ -63,6 +70,7 @@ static void wrong_values_are_named(void **state)
         {"--chunk", "1", "the chunk size is below"},
         {"--depth", "0", "--depth 0: not a number from 1 to 1024"},
         {"--depth", "1025", "not a number from 1 to 1024"},
+        {"--figures", "mine", "--figures mine: cluster or default"},
         {"--json", NULL, "--json: its value is missing"},
         {"--fast", NULL, "--fast: unknown option; --help lists them"},
         {"ring", NULL, "ring: unknown option"},
@@ -79,11 +87,41 @@ static void wrong_values_are_named(void **state)
     }
 }
 
+static void setup_fits_the_cluster(void **state)
+{
+    gsim_cluster_t cluster;
+    gsim_options_t o;
+    gsim_setup_t setup;
+    char error[400];
+
+    (void)state;
+    gsim_test_cluster(&cluster);
+    cluster.gpus = 8;
+    cluster.nics = 4;
+    cluster.nic.gbs = 50;
+    cluster.launch_ns = 2000;
+    assert_int_equal(parse(&o, error, "--nodes", "3:6"), 0);
+    assert_int_equal(gsim_options_setup(&o, &cluster, &setup, error, sizeof(error)), 0);
+    assert_int_equal(setup.nodes, 3);
+    assert_int_equal(setup.gpus, 8);
+    assert_int_equal(setup.plan.machine.launch_ns, 2000);
+    assert_int_equal(setup.plan.machine.link[GDR_LINK_NET].mbs, 25000); /* two GPUs share one */
+    assert_int_equal(setup.plan.machine.flag_ns, 1);                    /* no figure is 0 */
+    assert_null(gdr_plan_params_error(&setup.plan));
+    assert_int_equal(parse(&o, error, "--gpus-per-node", "9"), 0);
+    assert_int_equal(gsim_options_setup(&o, &cluster, &setup, error, sizeof(error)), -1);
+    assert_string_equal(error, "--gpus-per-node 9: a node of test has 8");
+    assert_int_equal(parse(&o, error, "--nodes", "65536"), 0);
+    assert_int_equal(gsim_options_setup(&o, &cluster, &setup, error, sizeof(error)), -1);
+    assert_non_null(strstr(error, "more than 65536 ranks"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(setup_fits_the_cluster),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
