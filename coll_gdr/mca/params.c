@@ -141,7 +141,7 @@ static int register_strings(void)
         {"node_size", "0", &raw.node_size,
          "So many processes count as one node, in the order of their ranks in MPI_COMM_WORLD; 0 = "
          "those on one host"},
-        {"tuning", "", &raw.tuning,
+        {"tuning_file", "", &raw.tuning,
          "File of figures of the machine by which algorithms are chosen, a name and a value a "
          "line; "
          "docs/tuning.md lists them. Equal on all processes"},
