@@ -1,5 +1,7 @@
 # unit tests of gdr_sim
 EXTRA_DIST += tests/unit/gsim/local.mk
+dist_check_SCRIPTS += tests/unit/gsim/cli.sh
+TESTS += tests/unit/gsim/cli.sh
 if HAVE_CMOCKA
 gsim_tests = tests/unit/gsim/test_cluster tests/unit/gsim/test_model tests/unit/gsim/test_options \
 	tests/unit/gsim/test_output
