@@ -68,6 +68,8 @@ static int run(const gsim_options_t *options, gsim_setup_t *setup)
         setup->nodes = (uint32_t)nodes;
         rc = run_algorithms(options, setup, &report);
     }
+    if (options->all)
+        gsim_report_choice(&report);
     rc |= gsim_report_close(&report);
     if (rc == 0)
         rc = plot(options, &report);

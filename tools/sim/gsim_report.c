@@ -116,6 +116,45 @@ int gsim_report_row(gsim_report_t *report, const gsim_row_t *row)
     return keep(report, row);
 }
 
+/* The fastest row of the same call, the given one if none is faster. */
+static const gsim_row_t *best_of(const gsim_report_t *report, const gsim_row_t *row)
+{
+    const gsim_row_t *best = row;
+
+    for (uint64_t i = 0; i < report->n; i++) {
+        const gsim_row_t *other = &report->rows[i];
+
+        if (other->nodes == row->nodes && other->bytes == row->bytes &&
+            other->result.algorithm[0] != '\0' && other->result.ns < best->result.ns)
+            best = other;
+    }
+    return best;
+}
+
+void gsim_report_choice(const gsim_report_t *report)
+{
+    const gsim_row_t *worst = NULL, *better = NULL;
+    double most = 0;
+    char size[32];
+
+    for (uint64_t i = 0; i < report->n; i++) {
+        const gsim_row_t *row = &report->rows[i], *best;
+
+        if (strcmp(row->wanted, "auto") != 0 || row->result.algorithm[0] == '\0')
+            continue;
+        best = best_of(report, row);
+        if (row->result.ns / best->result.ns <= most)
+            continue;
+        most = row->result.ns / best->result.ns;
+        worst = row;
+        better = best;
+    }
+    if (worst != NULL)
+        printf("# auto takes at most %.2f x the best time: %s on %u nodes, %s, best %s\n", most,
+               bench_format_size(worst->bytes, size, sizeof(size)), worst->nodes,
+               worst->result.algorithm, better->result.algorithm);
+}
+
 int gsim_report_close(gsim_report_t *report)
 {
     int failed;

@@ -32,6 +32,9 @@ double gsim_row_bound(const gsim_row_t *row); /* the bus bandwidth that nothing 
 int gsim_report_open(gsim_report_t *report);
 void gsim_report_head(const gsim_row_t *row);
 int gsim_report_row(gsim_report_t *report, const gsim_row_t *row);
+/* Where "auto" and each algorithm were asked for: how far the choice was from the best, at worst.
+ */
+void gsim_report_choice(const gsim_report_t *report);
 int gsim_report_close(gsim_report_t *report);
 void gsim_report_free(gsim_report_t *report);
 
