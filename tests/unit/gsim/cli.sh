@@ -25,7 +25,8 @@ expect() {
 point=(--cluster "$CLUSTERS/a100-4x200g" --nodes 1:4 --size 8:1M --algorithm all)
 expect 0 hierarchical "${point[@]}" --json "$WORK/first"
 cp "$WORK/out" "$WORK/table"
-grep -qE '^# auto takes at most [0-9.]+ x the best time: ' "$WORK/table" || die "no word on the choice"
+grep -qE '^# auto takes at most [0-9.]+ x the best time: ' "$WORK/table" ||
+    die "no word on the choice"
 expect 0 hierarchical "${point[@]}" --json "$WORK/second" --plot "$WORK/plots"
 cmp "$WORK/first" "$WORK/second"
 cmp "$WORK/table" "$WORK/out"
