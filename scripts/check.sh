@@ -117,24 +117,34 @@ clang_build() {
         make -C "$dir" -j"$JOBS" all && make -C "$dir" -j"$JOBS" check TESTS=
 }
 
-# The programs of tests/unit and tests/sim; the plugin and the emulator are not built.
+# One program of a sanitized tree, a line for it: sanitized_test TREE TEST
+sanitized_test() {
+    local status=0
+
+    (cd "$1" && GDR_SRCDIR=$TOP GDR_BUILDDIR=$1 timeout 900 "./$2" >&2) || status=$?
+    case $status in
+    0) echo "PASS: $2" ;;
+    77) echo "SKIP: $2" ;;
+    *) echo "FAIL: $2"
+       return 1 ;;
+    esac
+}
+
+# The programs of tests/unit and tests/sim; the plugin and the emulator are not built. Each has one
+# thread that works, or few: as many at once as there are jobs.
 sanitized_unit_tests() {
-    local dir=$BUILD/check/sanitized tests test status=0
+    local dir=$BUILD/check/sanitized tests
 
     further_tree sanitized --enable-asan --enable-ubsan || return
     tests=$(make -s -C "$dir" print-tests | tr ' ' '\n' |
         sed -n '/\.sh$/d; /^tests\/\(unit\|sim\)\//p') || return
     # shellcheck disable=SC2086 # a list
     make -C "$dir" -j"$JOBS" built-sources && make -C "$dir" -j"$JOBS" $tests || return
-    for test in $tests; do
-        case $(cd "$dir" && GDR_SRCDIR=$TOP GDR_BUILDDIR=$dir timeout 600 "./$test" >&2; echo $?) in
-        0) echo "PASS: $test" ;;
-        77) echo "SKIP: $test" ;;
-        *) echo "FAIL: $test"
-           status=1 ;;
-        esac
-    done
-    return $status
+    export -f sanitized_test
+    export TOP
+    # shellcheck disable=SC2016 # for the shell that xargs starts
+    printf '%s\n' $tests |
+        xargs -P "$JOBS" -n 1 bash -c 'sanitized_test "$@"' sanitized_test "$dir"
 }
 
 check_all() {
