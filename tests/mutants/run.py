@@ -108,9 +108,11 @@ class Tree:
                 print("    " + line)
 
     def build(self, log, targets):
-        # Kernels for a card are not remade: what runs here are their twins.
-        return self.logged(log, f"make -s -j{JOBS} NVCC=true built-sources && "
-                                f"make -s -j{JOBS} NVCC=true {targets}") == 0
+        # Kernels for a card are not remade: what runs here are their twins. One target after the
+        # other: "all" is a make of its own.
+        return self.logged(log, " && ".join(
+            f"make -s -j{JOBS} NVCC=true {target}" for target in
+            ["built-sources"] + sorted(set(targets.split())))) == 0
 
     def prepare(self):
         """Configured as BUILD is, with the fatbins that are there already."""
@@ -137,7 +139,7 @@ class Tree:
         targets = " ".join(sorted({mutant.build for mutant in self.mutants}))
         scripts = any(mutant.is_script for mutant in self.mutants)
         if configured != 0 or not self.build("prepare", targets) or \
-                scripts and not self.build("prepare", "check TESTS="):
+                scripts and self.logged("prepare", f"make -s -j{JOBS} check TESTS=") != 0:
             print("FAIL: mutants: the copy cannot be built")
             self.tail("prepare")
             return False

@@ -259,9 +259,10 @@ static void ring_is_as_published(void **state)
     (void)state;
     snprintf(directory, sizeof(directory), "%s/tools/sim/clusters", getenv("GDR_SRCDIR"));
     for (i = 0; i < 4; i++) {
-        double p = gpus[i / 2], bytes = UINT64_C(1) << 32, busbw;
+        uint32_t ranks = gpus[i / 2];
+        double p = ranks, bytes = UINT64_C(1) << 32, busbw;
 
-        point_init(&point, "ring", 1, gpus[i / 2], (uint64_t)bytes);
+        point_init(&point, "ring", 1, ranks, (uint64_t)bytes);
         point.setup.plan.lane_bytes = 256 << 20;
         point.setup.plan.depth = 4;
         if (gsim_cluster_read(names[i % 2], directory, &point.cluster, error, sizeof(error)) != 0)
@@ -269,7 +270,7 @@ static void ring_is_as_published(void **state)
         run(&point, &result);
         busbw = 2 * (p - 1) / p * bytes / result.ns;
         if (busbw < 0.9 * 369 || busbw > 1.1 * 369)
-            fail_msg("%s, %u GPUs: %.1f GB/s", names[i % 2], gpus[i / 2], busbw);
+            fail_msg("%s, %u GPUs: %.1f GB/s", names[i % 2], ranks, busbw);
     }
 }
 
