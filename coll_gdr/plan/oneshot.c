@@ -18,12 +18,6 @@ typedef struct oneshot {
     uint32_t copy, waits; /* steps; the waits follow each other in the order of places */
 } oneshot_t;
 
-/* The number of `peer` among the peers of `rank`. */
-static uint32_t place(uint32_t rank, uint32_t peer)
-{
-    return peer < rank ? peer : peer - 1;
-}
-
 static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 {
     uint32_t peers = (uint32_t)request->size - 1;
@@ -44,14 +38,14 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
 
 static gdr_operand_t incoming(uint32_t rank, uint32_t peer)
 {
-    return gdr_operand_slot((int32_t)rank, IN_SLOT + place(rank, peer), 0);
+    return gdr_operand_slot((int32_t)rank, IN_SLOT + gdr_peer_place(rank, peer), 0);
 }
 
 static gdr_edge_t edge(const oneshot_t *o, uint32_t from, uint32_t to)
 {
     return (gdr_edge_t){.peer = (int32_t)(from == o->r ? to : from),
-                        .flag = place(to, from),
-                        .channel = place(from, to)};
+                        .flag = gdr_peer_place(to, from),
+                        .channel = gdr_peer_place(from, to)};
 }
 
 static void exchange(oneshot_t *o)
@@ -72,7 +66,7 @@ static void exchange(oneshot_t *o)
         if (q == o->r)
             continue;
         wait = gdr_build_wait(o->build, edge(o, q, o->r), incoming(o->r, q), o->bytes);
-        if (place(o->r, q) == 0)
+        if (gdr_peer_place(o->r, q) == 0)
             o->waits = wait;
     }
 }
@@ -93,7 +87,7 @@ static uint32_t reduce_ranks(oneshot_t *o, uint32_t first, uint32_t end, uint32_
     gdr_build_after(o->build, before);
     for (uint32_t q = first; q < end; q++)
         if (q != o->r)
-            gdr_build_after(o->build, o->waits + place(o->r, q));
+            gdr_build_after(o->build, o->waits + gdr_peer_place(o->r, q));
     if (end == o->p) /* in place: the input has been read */
         gdr_build_after(o->build, o->copy);
     return step;

@@ -22,12 +22,6 @@ typedef struct twoshot {
     uint32_t copy_low, copy_high, result; /* steps */
 } twoshot_t;
 
-/* The number of `peer` among the peers of `rank`. */
-static uint32_t place(uint32_t rank, uint32_t peer)
-{
-    return peer < rank ? peer : peer - 1;
-}
-
 static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 {
     uint32_t peers = (uint32_t)request->size - 1;
@@ -58,7 +52,7 @@ static uint64_t block_bytes(const twoshot_t *t, uint32_t b)
 static gdr_operand_t outgoing(const twoshot_t *t, uint32_t rank, uint32_t peer)
 {
     return gdr_operand_slot((int32_t)rank, 0,
-                            place(rank, peer) * t->blocks.block * t->blocks.type_bytes);
+                            gdr_peer_place(rank, peer) * t->blocks.block * t->blocks.type_bytes);
 }
 
 static gdr_operand_t incoming(const twoshot_t *t, uint32_t rank, uint32_t place_of_peer)
@@ -70,8 +64,8 @@ static gdr_operand_t incoming(const twoshot_t *t, uint32_t rank, uint32_t place_
 static gdr_edge_t edge(const twoshot_t *t, uint32_t from, uint32_t to, uint32_t phase)
 {
     return (gdr_edge_t){.peer = (int32_t)(from == t->r ? to : from),
-                        .flag = phase * (t->p - 1) + place(to, from),
-                        .channel = phase * (t->p - 1) + place(from, to)};
+                        .flag = phase * (t->p - 1) + gdr_peer_place(to, from),
+                        .channel = phase * (t->p - 1) + gdr_peer_place(from, to)};
 }
 
 /* Copies SEND blocks first .. end - 1 to their outgoing places; `first` is a peer's. */
@@ -98,7 +92,7 @@ static void scatter(twoshot_t *t)
         if (bytes == 0 && t->only)
             continue;
         gdr_build_put(t->build, edge(t, t->r, q, 0), outgoing(t, t->r, q),
-                      incoming(t, q, place(q, t->r)), bytes);
+                      incoming(t, q, gdr_peer_place(q, t->r)), bytes);
         if (bytes != 0)
             gdr_build_after(t->build, q > t->r ? t->copy_high : t->copy_low);
     }
@@ -114,8 +108,8 @@ static uint32_t await_parts(twoshot_t *t)
 
         if (q == t->r)
             continue;
-        wait = gdr_build_wait(t->build, edge(t, q, t->r, 0), incoming(t, t->r, place(t->r, q)),
-                              t->own_bytes);
+        wait = gdr_build_wait(t->build, edge(t, q, t->r, 0),
+                              incoming(t, t->r, gdr_peer_place(t->r, q)), t->own_bytes);
         if (first == GDR_BUILD_NONE)
             first = wait;
     }
@@ -134,7 +128,7 @@ static uint32_t reduce_ranks(twoshot_t *t, uint32_t first, uint32_t end, uint32_
         in[nin++] = incoming(t, t->r, 0);
     for (uint32_t q = first; q < end; q++)
         in[nin++] = q == t->r ? gdr_operand_send(t->build, gdr_blocks_offset(&t->blocks, t->r))
-                              : incoming(t, t->r, place(t->r, q));
+                              : incoming(t, t->r, gdr_peer_place(t->r, q));
     if (end == t->p) /* final values only */
         out[nout++] = recv;
     out[nout++] = incoming(t, t->r, 0);
@@ -142,7 +136,7 @@ static uint32_t reduce_ranks(twoshot_t *t, uint32_t first, uint32_t end, uint32_
     gdr_build_after(t->build, before);
     for (uint32_t q = first; q < end; q++)
         if (q != t->r)
-            gdr_build_after(t->build, waits + place(t->r, q));
+            gdr_build_after(t->build, waits + gdr_peer_place(t->r, q));
     return step;
 }
 
