@@ -7,11 +7,9 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { N = 60000, DEVICES = 2 };
 
@@ -25,25 +23,12 @@ static struct {
     __typeof__(cuCtxGetCurrent) *get;
 } cu;
 
-static void find(void *library, const char *name, void *function)
-{
-    void *symbol = dlsym(library, name);
-
-    if (symbol == NULL)
-        t_fatal("libcuda lacks %s", name);
-    memcpy(function, &symbol, sizeof(symbol));
-}
-
 static void find_driver(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-    if (library == NULL)
-        t_fatal("%s", dlerror());
-    find(library, "cuCtxCreate_v2", &cu.create);
-    find(library, "cuCtxDestroy_v2", &cu.destroy);
-    find(library, "cuCtxSetCurrent", &cu.set);
-    find(library, "cuCtxGetCurrent", &cu.get);
+    t_driver_function("cuCtxCreate_v2", &cu.create);
+    t_driver_function("cuCtxDestroy_v2", &cu.destroy);
+    t_driver_function("cuCtxSetCurrent", &cu.set);
+    t_driver_function("cuCtxGetCurrent", &cu.get);
 }
 
 static void must(CUresult result, const char *what)

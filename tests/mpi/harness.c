@@ -255,6 +255,18 @@ void t_pvar_text(const char *name, char *out, size_t size)
     snprintf(out, size, "%s", text);
 }
 
+void t_driver_function(const char *name, void *function)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *symbol;
+
+    if (library == NULL)
+        t_fatal("%s", dlerror());
+    symbol = dlsym(library, name);
+    if (symbol == NULL)
+        t_fatal("libcuda lacks %s", name);
+    memcpy(function, &symbol, sizeof(symbol));
+}
+
 uint64_t t_emu_host_bytes(void)
 {
     struct cuda_emu_counters counters = {0};

@@ -49,6 +49,9 @@ void t_pvar_text(const char *name, char *out, size_t size);
 /* Payload bytes that the emulated driver saw in host memory; 0 on a real one. */
 uint64_t t_emu_host_bytes(void);
 
+/* A function of the driver, which is loaded if need be, into a pointer to it; none ends the job. */
+void t_driver_function(const char *name, void *function);
+
 /* Device memory. A failure ends the job. */
 void *t_device_alloc(size_t bytes);
 void t_device_free(void *address);

@@ -7,7 +7,6 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,22 +45,9 @@ static struct {
     DRIVER(MEMBER)
 } cu;
 
-static void find(void *library, const char *name, void *function)
-{
-    void *symbol = dlsym(library, name);
-
-    if (symbol == NULL)
-        t_fatal("libcuda lacks %s", name);
-    memcpy(function, &symbol, sizeof(symbol));
-}
-
 static void find_driver(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-    if (library == NULL)
-        t_fatal("%s", dlerror());
-#define FIND(name, type, symbol) find(library, symbol, &cu.name);
+#define FIND(name, type, symbol) t_driver_function(symbol, &cu.name);
     DRIVER(FIND)
 }
 
