@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CALLS = 8, ROUNDS = 6 };
 
@@ -16,6 +17,25 @@ static void device_calls(int *send, int *recv)
 {
     for (int k = 0; k < 5; k++)
         MPI_Allreduce(send, recv, 1 << (10 + k), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/*
+ * A staged call is over while this rank's streams wait for the last rank, which comes to the device
+ * call when it has seen the staged one to its end: what the staged call held falls out of use in
+ * the middle of the device call.
+ */
+static void staged_behind_late(int *send, int *recv, const long double *in, long double *out)
+{
+    MPI_Request request;
+
+    t_case("a staged call is over in a device call that waits for a late rank");
+    MPI_Iallreduce(in, out, 1, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (t_rank == t_size - 1) {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        usleep(20000);
+    }
+    device_calls(send, recv);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* Staged calls of many sizes end while device calls run: host memory falls out of use there. */
@@ -32,6 +52,9 @@ static void staged(void)
         cudaMemset(in[i], 0, (size_t)sizeof(one) << (8 + i));
         t_upload(in[i], &one, sizeof(one));
     }
+    device_calls(send, recv);
+    for (int round = 0; round < ROUNDS; round++)
+        staged_behind_late(send, recv, in[0], out[0]);
     for (int round = 0; round < ROUNDS; round++) {
         t_case("staged, round %d", round);
         for (int i = 0; i < CALLS; i++)
