@@ -86,8 +86,9 @@ static bool owner_ok(const form_t *f, const gdr_operand_t *o, bool output)
     case GDR_BUFFER_SLOT:
         if (kind == GDR_STEP_PUT && output)
             return o->rank == f->step->peer;
-        if (kernel && !output) /* a mapped peer's, perhaps */
-            return o->rank >= 0 && o->rank < f->sched->size;
+        if (kernel && !output && !own)
+            return o->rank >= 0 && o->rank < f->sched->size &&
+                   gdr_topology_mapped(f->check->subject->topology, o->rank, f->sched->rank);
         return own;
     default:
         return false;

@@ -98,7 +98,7 @@ static gdr_status_t add_step(check_t *check, check_node_t node)
         add(&check->graph, id,
             check_step_node(check, node.run, step->peer,
                             side->wait[check_write(check, step->peer, step->flag, step->round)]));
-    return status == GDR_OK ? add_credit(check, node, step) : status;
+    return status == GDR_OK && step->kind == GDR_STEP_PUT ? add_credit(check, node, step) : status;
 }
 
 static gdr_status_t make_edges(check_t *check)

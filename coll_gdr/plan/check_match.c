@@ -166,7 +166,7 @@ static bool reads(const check_t *check, const gdr_sched_t *sched, const gdr_step
 {
     uint64_t from, to;
 
-    if (wait->nout == 0 || wait->bytes == 0)
+    if (wait->bytes == 0)
         return false;
     from = check_address(check, check_out(sched, wait, 0));
     to = from + wait->bytes;
@@ -216,7 +216,7 @@ static gdr_status_t check_schedule_credits(check_t *check, uint32_t kind, const 
     check_name_t text;
 
     for (uint32_t i = 0; i < sched->nsteps && status == GDR_OK; i++) {
-        if (sched->steps[i].kind != GDR_STEP_WAIT)
+        if (sched->steps[i].kind != GDR_STEP_WAIT || sched->steps[i].nout == 0)
             continue;
         if (next >= sched->ncredits || sched->credits[next].wait != i)
             return gdr_check_fail(check, GDR_CHECK_CREDIT, "%s: has no credit",

@@ -1,4 +1,4 @@
-/* RACE and COMPLETION: which pairs must be ordered, and whether they are. */
+/* RACE, COMPLETION, and CREDIT of what has none: which pairs must be ordered. */
 #include "plan/gdr_check_parts.h"
 
 #include <inttypes.h>
@@ -10,13 +10,6 @@ typedef struct access {
     uint32_t node, position;
     bool write;
 } access_t;
-
-typedef struct query {
-    uint32_t before, after; /* positions in the order */
-    int32_t owner;          /* of the memory; -1: a start and a completion */
-    bool user;              /* the user's buffers, else slots */
-    uint64_t from, to;
-} query_t;
 
 /* Bytes that every access covers or leaves alone as a whole. */
 typedef struct cell {
@@ -38,15 +31,10 @@ typedef struct race {
     uint64_t ncells, cells_cap;
     read_t *reads;
     uint64_t nreads, reads_cap;
-    query_t *queries;
-    uint64_t nqueries, queries_cap;
+    check_queries_t queries;
 } race_t;
 
-enum {
-    WORDS = 4, /* sources that are followed at once: 64 each */
-    BATCH = WORDS * 64,
-    FIRST_CAPACITY = 256
-};
+enum { FIRST_CAPACITY = 256 };
 
 static void *grow(void *array, uint64_t n, uint64_t *cap, size_t size)
 {
@@ -58,17 +46,6 @@ static void *grow(void *array, uint64_t n, uint64_t *cap, size_t size)
     if (array != NULL)
         *cap = wanted;
     return array;
-}
-
-static gdr_status_t ask(race_t *race, query_t query)
-{
-    void *queries = grow(race->queries, race->nqueries, &race->queries_cap, sizeof(query));
-
-    if (queries == NULL)
-        return GDR_ERR_NO_MEMORY;
-    race->queries = queries;
-    race->queries[race->nqueries++] = query;
-    return GDR_OK;
 }
 
 static gdr_status_t touch(race_t *race, uint32_t node, uint64_t from, uint64_t bytes, bool write)
@@ -154,12 +131,12 @@ static gdr_status_t conflict(race_t *race, uint32_t before, uint32_t after, uint
 
     if (before == after || (x->rank == y->rank && x->run < y->run))
         return GDR_OK; /* one step, or ordered by the context's reuse */
-    return ask(race, (query_t){.before = g->position[before],
-                               .after = g->position[after],
-                               .owner = owner,
-                               .user = user,
-                               .from = race->cells[cell].from,
-                               .to = race->cells[cell + 1].from});
+    return gdr_check_ask(&race->queries, (check_query_t){.before = g->position[before],
+                                                         .after = g->position[after],
+                                                         .owner = owner,
+                                                         .user = user,
+                                                         .from = race->cells[cell].from,
+                                                         .to = race->cells[cell + 1].from});
 }
 
 static gdr_status_t remember_read(race_t *race, cell_t *cell, uint32_t node)
@@ -301,120 +278,66 @@ static gdr_status_t ask_completion(race_t *race)
 
     for (int32_t r = 0; r < check->subject->size; r++)
         for (int32_t q = 0; q < check->subject->size && status == GDR_OK; q++)
-            status = ask(race, (query_t){.before = position[check_start_node(check, r)],
-                                         .after = position[check_done_node(check, last, q)],
-                                         .owner = -1});
+            status = gdr_check_ask(
+                &race->queries, (check_query_t){.before = position[check_start_node(check, r)],
+                                                .after = position[check_done_node(check, last, q)],
+                                                .owner = CHECK_ASK_COMPLETION});
     return status;
 }
 
-static gdr_status_t unordered(check_t *check, const query_t *q)
+/* Who has completed may free its window, or lose it with its device. */
+static gdr_status_t ask_reads(race_t *race, uint32_t node)
 {
+    const check_t *check = race->check;
     const check_graph_t *g = &check->graph;
-    uint32_t size = (uint32_t)check->subject->size;
-    uint32_t before = g->order[q->before], after = g->order[q->after];
-
-    if (q->owner < 0)
-        return gdr_check_fail(check, GDR_CHECK_COMPLETION,
-                              "rank %" PRIu32 " may complete before rank %" PRIu32 " has started",
-                              (after - g->nsteps) % size, (before - g->nsteps) % size);
-    return gdr_check_fail(
-        check, GDR_CHECK_RACE,
-        "%s does not come before %s: bytes %" PRIu64 " to %" PRIu64 " of the %s of rank %" PRId32,
-        gdr_check_name(check, g->nodes[before]).text, gdr_check_name(check, g->nodes[after]).text,
-        q->from, q->to, q->user ? "user's buffer in place" : "context's slots", q->owner);
-}
-
-/* Sources of a batch, as bits that travel along the edges. */
-typedef struct wave {
-    uint64_t (*mask)[WORDS]; /* [nnodes], by position */
-    uint32_t first, last;    /* positions */
-} wave_t;
-
-static void follow(const check_graph_t *g, wave_t *wave)
-{
-    for (uint32_t p = wave->first; p < wave->last; p++) {
-        const uint64_t *m = wave->mask[p];
-
-        if ((m[0] | m[1] | m[2] | m[3]) == 0)
-            continue;
-        for (uint64_t i = g->first[g->order[p]]; i < g->first[g->order[p] + 1]; i++) {
-            uint64_t *to = wave->mask[g->position[g->successor[i]]];
-
-            for (uint32_t w = 0; w < WORDS; w++)
-                to[w] |= m[w];
-        }
-    }
-}
-
-static bool new_source(const query_t *queries, uint64_t begin, uint64_t i)
-{
-    return i == begin || queries[i].before != queries[i - 1].before;
-}
-
-/* The wave of queries[begin ..] for at most BATCH sources; the first query left. */
-static uint64_t start_wave(const check_graph_t *g, wave_t *wave, const query_t *queries,
-                           uint64_t begin, uint64_t n)
-{
-    uint32_t bit = 0;
-    uint64_t i;
-
-    wave->first = wave->last = queries[begin].before;
-    memset(wave->mask[wave->first], 0, (g->nnodes - wave->first) * sizeof(*wave->mask));
-    for (i = begin; i < n; i++) {
-        if (new_source(queries, begin, i)) {
-            if (bit == BATCH)
-                break;
-            wave->mask[queries[i].before][bit / 64] |= UINT64_C(1) << bit % 64;
-            bit++;
-        }
-        if (queries[i].after > wave->last)
-            wave->last = queries[i].after;
-    }
-    return i;
-}
-
-/* Decides queries[begin ..] of at most BATCH sources; *end: the first one left. */
-static gdr_status_t decide(check_t *check, wave_t *wave, const query_t *queries, uint64_t begin,
-                           uint64_t n, uint64_t *end)
-{
-    uint32_t bit = 0;
-
-    *end = start_wave(&check->graph, wave, queries, begin, n);
-    follow(&check->graph, wave);
-    for (uint64_t i = begin; i < *end; i++) {
-        const uint64_t *mask = wave->mask[queries[i].after];
-
-        if (i > begin && new_source(queries, begin, i))
-            bit++;
-        if (queries[i].after < queries[i].before || (mask[bit / 64] >> bit % 64 & 1) == 0)
-            return unordered(check, &queries[i]);
-    }
-    return GDR_OK;
-}
-
-static int by_source(const void *x, const void *y)
-{
-    const query_t *a = x, *b = y;
-
-    if (a->before != b->before)
-        return a->before < b->before ? -1 : 1;
-    return a->after < b->after ? -1 : a->after > b->after;
-}
-
-static gdr_status_t decide_all(race_t *race)
-{
-    wave_t wave = {0};
+    const gdr_sched_t *sched = check_sched(check, g->nodes[node].run, g->nodes[node].rank);
+    const gdr_step_t *step = &sched->steps[g->nodes[node].step];
     gdr_status_t status = GDR_OK;
 
-    if (race->nqueries == 0)
+    for (uint32_t i = 0; i < step->nin && status == GDR_OK; i++) {
+        int32_t owner = check_in(sched, step, i)->rank;
+
+        if (owner != sched->rank)
+            status = gdr_check_ask(
+                &race->queries,
+                (check_query_t){.before = g->position[node],
+                                .after =
+                                    g->position[check_done_node(check, check->nruns - 1, owner)],
+                                .owner = CHECK_ASK_READ});
+    }
+    return status;
+}
+
+/* The flag's write before it has been waited for: else the two might arrive in either order. */
+static gdr_status_t ask_signal(race_t *race, uint32_t node)
+{
+    const check_t *check = race->check;
+    const check_graph_t *g = &check->graph;
+    const check_node_t *n = &g->nodes[node];
+    const gdr_step_t *step = &check_sched(check, n->run, n->rank)->steps[n->step];
+    uint32_t run = n->run, round = step->round, wait;
+
+    if (step->kind != GDR_STEP_SIGNAL || (run == 0 && round == 0))
         return GDR_OK;
-    wave.mask = calloc(race->check->graph.nnodes + (size_t)1, sizeof(*wave.mask));
-    if (wave.mask == NULL)
-        return GDR_ERR_NO_MEMORY;
-    qsort(race->queries, race->nqueries, sizeof(*race->queries), by_source);
-    for (uint64_t i = 0; i < race->nqueries && status == GDR_OK;)
-        status = decide(race->check, &wave, race->queries, i, race->nqueries, &i);
-    free(wave.mask);
+    run = round == 0 ? run - 1 : run;
+    round = round == 0 ? check->rounds - 1 : round - 1;
+    wait = check->side[check->kind[run]].wait[check_write(check, step->peer, step->flag, round)];
+    return gdr_check_ask(
+        &race->queries,
+        (check_query_t){.before = g->position[check_step_node(check, run, step->peer, wait)],
+                        .after = g->position[node],
+                        .owner = CHECK_ASK_SIGNAL});
+}
+
+static gdr_status_t ask_pulls(race_t *race)
+{
+    gdr_status_t status = GDR_OK;
+
+    for (uint32_t n = 0; n < race->check->graph.nsteps && status == GDR_OK; n++) {
+        status = ask_reads(race, n);
+        if (status == GDR_OK)
+            status = ask_signal(race, n);
+    }
     return status;
 }
 
@@ -433,15 +356,16 @@ gdr_status_t gdr_check_races(check_t *check)
             status = user_conflicts(&race, run, r);
     }
     if (status == GDR_OK)
-        status = decide_all(&race);
-    race.nqueries = 0;
+        status = gdr_check_decide(check, &race.queries);
     if (status == GDR_OK)
         status = ask_completion(&race);
     if (status == GDR_OK)
-        status = decide_all(&race);
+        status = ask_pulls(&race);
+    if (status == GDR_OK)
+        status = gdr_check_decide(check, &race.queries);
     free(race.accesses);
     free(race.cells);
     free(race.reads);
-    free(race.queries);
+    free(race.queries.list);
     return status;
 }

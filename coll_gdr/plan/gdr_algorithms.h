@@ -13,4 +13,30 @@ static inline uint32_t gdr_peer_place(uint32_t rank, uint32_t peer)
     return peer < rank ? peer : peer - 1;
 }
 
+/* Ranks of a node read each other's windows. */
+static inline bool gdr_has_mapped(const gdr_plan_request_t *request)
+{
+    return request->topology != NULL && request->topology->mapped;
+}
+
+/* Peers of a rank whose window is not mapped here: those of the rank that has most. */
+static inline uint32_t gdr_peers_put_to(const gdr_plan_request_t *request)
+{
+    return (uint32_t)request->size - (gdr_has_mapped(request) ? request->topology->least : 1);
+}
+
+/* The number of `peer`, which is not mapped, among those peers of `rank`. */
+static inline uint32_t gdr_put_place(const gdr_topology_t *t, uint32_t rank, uint32_t peer)
+{
+    uint32_t place = gdr_peer_place(rank, peer), node;
+
+    if (t == NULL || !t->mapped)
+        return place;
+    node = t->node[rank];
+    for (uint32_t i = t->first[node]; i < t->first[node + 1]; i++)
+        if ((uint32_t)t->members[i] < peer && (uint32_t)t->members[i] != rank)
+            place--;
+    return place;
+}
+
 #endif

@@ -60,7 +60,7 @@ static void *grown(gdr_build_t *build, void *array, uint32_t used, uint32_t more
     uint64_t wanted = *cap != 0 ? *cap : FIRST_CAPACITY;
     void *larger;
 
-    if (used + (uint64_t)more <= *cap)
+    if (array != NULL && used + (uint64_t)more <= *cap)
         return array;
     while (wanted < used + (uint64_t)more)
         wanted *= 2;
@@ -136,6 +136,16 @@ uint32_t gdr_build_wait(gdr_build_t *build, gdr_edge_t edge, gdr_operand_t at, u
 
     step.nout = 1;
     return append(build, step, NULL, &at);
+}
+
+uint32_t gdr_build_signal(gdr_build_t *build, gdr_edge_t edge)
+{
+    return append(build, on_edge(GDR_STEP_SIGNAL, edge, 0), NULL, NULL);
+}
+
+uint32_t gdr_build_await(gdr_build_t *build, gdr_edge_t edge)
+{
+    return append(build, on_edge(GDR_STEP_WAIT, edge, 0), NULL, NULL);
 }
 
 uint32_t gdr_build_copy(gdr_build_t *build, gdr_operand_t from, gdr_operand_t to, uint64_t bytes)

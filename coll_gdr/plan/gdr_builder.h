@@ -41,6 +41,9 @@ uint32_t gdr_build_put(gdr_build_t *build, gdr_edge_t edge, gdr_operand_t from, 
                        uint64_t bytes);
 /* `at`: where the peer's PUT of `bytes` lands. */
 uint32_t gdr_build_wait(gdr_build_t *build, gdr_edge_t edge, gdr_operand_t at, uint64_t bytes);
+/* The flag alone, and what waits for it. */
+uint32_t gdr_build_signal(gdr_build_t *build, gdr_edge_t edge);
+uint32_t gdr_build_await(gdr_build_t *build, gdr_edge_t edge);
 uint32_t gdr_build_copy(gdr_build_t *build, gdr_operand_t from, gdr_operand_t to, uint64_t bytes);
 /* nin in 2..GDR_STEP_MAX_IN, nout in 1..GDR_STEP_MAX_OUT */
 uint32_t gdr_build_reduce(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,

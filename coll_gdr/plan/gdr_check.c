@@ -174,7 +174,8 @@ gdr_status_t gdr_check_request(const gdr_plan_request_t *request, gdr_check_resu
     gdr_check_subject_t subject = {.size = request->size,
                                    .bytes = request->count * request->type_bytes,
                                    .type_bytes = request->type_bytes,
-                                   .rank_order = !request->commutative};
+                                   .rank_order = !request->commutative,
+                                   .topology = request->topology};
     gdr_plan_t **plans = calloc(request->size > 0 ? (size_t)request->size : 1, sizeof(void *));
     gdr_status_t status = plans == NULL ? GDR_ERR_NO_MEMORY : GDR_OK;
 

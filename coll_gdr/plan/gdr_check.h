@@ -14,8 +14,10 @@
  *               in the same place, are ordered by dependencies, flags, credits and context reuse
  *   VALUE       each byte of the output is written once, with every rank's input exactly once (in
  *               rank order where that is claimed), of its own place and segment
- *   CREDIT      credits wait for all readers, and only for them
- *   COMPLETION  no rank completes before every rank has started (gdr_layout.h, "parts")
+ *   CREDIT      credits wait for all readers, and only for them; a SIGNAL, which has none, comes
+ *               after the peer has waited for the one before it
+ *   COMPLETION  no rank completes before every rank has started (gdr_layout.h, "parts"), nor while
+ *               another one reads its slots
  */
 #ifndef GDR_CHECK_H
 #define GDR_CHECK_H
@@ -42,9 +44,10 @@ typedef struct gdr_check_result {
 typedef struct gdr_check_subject {
     gdr_plan_t *const *plans; /* [size], by rank */
     int32_t size;
-    uint64_t bytes;      /* of the message */
-    uint32_t type_bytes; /* of one element */
-    bool rank_order;     /* claimed: reduced in rank order */
+    uint64_t bytes;                 /* of the message */
+    uint32_t type_bytes;            /* of one element */
+    bool rank_order;                /* claimed: reduced in rank order */
+    const gdr_topology_t *topology; /* NULL: no rank may read another's slots */
 } gdr_check_subject_t;
 
 /* GDR_OK: proved; GDR_ERR_INVALID: *result says what is wrong; GDR_ERR_NO_MEMORY. */

@@ -30,6 +30,25 @@ typedef struct check_edge {
     uint32_t from, to;
 } check_edge_t;
 
+/* Two nodes that must be ordered, and why. */
+enum {
+    CHECK_ASK_COMPLETION = -1, /* a start and a completion */
+    CHECK_ASK_READ = -2,       /* a read of another rank's slots, and that one's completion */
+    CHECK_ASK_SIGNAL = -3      /* a WAIT for a SIGNAL, and the next one */
+};
+
+typedef struct check_query {
+    uint32_t before, after; /* positions in the order */
+    int32_t owner;          /* of the memory; or one of the following */
+    bool user;              /* the user's buffers, else slots */
+    uint64_t from, to;
+} check_query_t;
+
+typedef struct check_queries {
+    check_query_t *list; /* the caller frees it */
+    uint64_t n, cap;
+} check_queries_t;
+
 typedef struct check_graph {
     uint32_t nnodes, nsteps; /* nodes 0 .. nsteps - 1 are steps, then starts, then completions */
     uint32_t base[CHECK_MAX_RUNS];
@@ -61,6 +80,10 @@ gdr_status_t gdr_check_graph(check_t *check); /* the caller frees it, also after
 gdr_status_t gdr_check_races(check_t *check);
 gdr_status_t gdr_check_values(check_t *check);
 gdr_status_t gdr_check_credits(check_t *check);
+
+/* check_order.c: adds a pair; and whether each pair is ordered, which empties the list. */
+gdr_status_t gdr_check_ask(check_queries_t *queries, check_query_t query);
+gdr_status_t gdr_check_decide(check_t *check, check_queries_t *queries);
 
 /* Records the fault; always GDR_ERR_INVALID. */
 gdr_status_t gdr_check_fail(check_t *check, gdr_check_fault_t fault, const char *format, ...)

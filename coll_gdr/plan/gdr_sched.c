@@ -16,6 +16,11 @@ void gdr_sched_free(gdr_sched_t *sched)
     free(sched);
 }
 
+static bool has_credit(const gdr_step_t *step)
+{
+    return step->kind == GDR_STEP_WAIT && step->nout > 0;
+}
+
 static bool overlap(const gdr_operand_t *a, uint64_t abytes, const gdr_operand_t *b,
                     uint64_t bbytes, uint64_t chunk_bytes)
 {
@@ -40,7 +45,7 @@ static uint32_t find_readers(const gdr_sched_t *sched, uint32_t wait, uint64_t c
     const gdr_step_t *w = &sched->steps[wait];
     uint32_t n = 0;
 
-    if (w->nout == 0 || w->bytes == 0)
+    if (w->bytes == 0)
         return 0;
     for (uint32_t j = wait + 1; j < sched->nsteps; j++) {
         const gdr_step_t *step = &sched->steps[j];
@@ -63,7 +68,7 @@ gdr_status_t gdr_sched_derive_credits(gdr_sched_t *sched, uint64_t chunk_bytes)
     uint32_t *readers;
 
     for (uint32_t i = 0; i < sched->nsteps; i++) {
-        if (sched->steps[i].kind != GDR_STEP_WAIT)
+        if (!has_credit(&sched->steps[i]))
             continue;
         nwaits++;
         nreaders += find_readers(sched, i, chunk_bytes, NULL);
@@ -77,7 +82,7 @@ gdr_status_t gdr_sched_derive_credits(gdr_sched_t *sched, uint64_t chunk_bytes)
     }
     nwaits = nreaders = 0;
     for (uint32_t i = 0; i < sched->nsteps; i++) {
-        if (sched->steps[i].kind != GDR_STEP_WAIT)
+        if (!has_credit(&sched->steps[i]))
             continue;
         credits[nwaits] = (gdr_credit_t){.wait = i, .first = nreaders};
         credits[nwaits].n = find_readers(sched, i, chunk_bytes, readers + nreaders);

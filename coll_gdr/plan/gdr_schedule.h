@@ -12,6 +12,12 @@
  * only when the credit of instance i - 1 has come back; its receiver sends that credit when the
  * last local step that reads the data (gdr_sched_t.credits) is done, and only if instance i exists.
  * Instance 0 needs no credit: see gdr_layout.h, "parts".
+ *
+ * Pulls. Where a peer's window is mapped its kernels may read our slots (operands of another rank).
+ * A SIGNAL tells them that the slots are written, another one tells us that they have been read;
+ * the schedule waits for the latter before the segment ends. So slots are written again, and the
+ * call is over, only when nobody reads them any more. A SIGNAL has no credit: nothing lies where it
+ * arrives, and every one comes after the one before it was waited for, by the schedule's own order.
  */
 #ifndef GDR_SCHEDULE_H
 #define GDR_SCHEDULE_H
@@ -23,7 +29,7 @@
 
 typedef enum gdr_step_kind {
     GDR_STEP_PUT, /* in[0]: own slot -> out[0]: peer's slot, then its flag (0 bytes: flag alone) */
-    GDR_STEP_SIGNAL, /* the peer's flag alone; no algorithm emits it yet */
+    GDR_STEP_SIGNAL, /* the peer's flag alone: own slots may be read there, or were read here */
     GDR_STEP_WAIT,   /* own flag; out[0]: where the peer's PUT has put its data (none for SIGNAL) */
     GDR_STEP_REDUCE, /* out = in[0] op in[1] op ... in this order; 2..MAX_IN inputs, 1..2 outputs */
     GDR_STEP_COPY    /* out = in[0]; 1..2 outputs */
@@ -80,9 +86,9 @@ typedef struct gdr_sched {
 } gdr_sched_t;
 
 /*
- * Fills credits[] and readers[] from the steps: for every WAIT, all later steps before the next
- * WAIT of the same flag that read what the WAIT announces (the source of a PUT is read until the
- * PUT is locally complete). chunk_bytes: of the layout that the steps were made for.
+ * Fills credits[] and readers[] from the steps: for every WAIT for a PUT, all later steps before
+ * the next WAIT of the same flag that read what the WAIT announces (the source of a PUT is read
+ * until the PUT is locally complete). chunk_bytes: of the layout that the steps were made for.
  * GDR_ERR_NO_MEMORY.
  */
 gdr_status_t gdr_sched_derive_credits(gdr_sched_t *sched, uint64_t chunk_bytes);

@@ -4,6 +4,8 @@
 
 #include "base/gdr_status.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct gdr_topology {
@@ -13,6 +15,7 @@ typedef struct gdr_topology {
     uint32_t *local;      /* [size]: the rank's number in its node, in the order of ranks */
     uint32_t *first;      /* [nnodes + 1]: a node's place in members[] */
     int32_t *members;     /* [size]: ranks, node by node, in the order of ranks */
+    bool mapped; /* kernels of a rank can read the windows of all ranks of its node; as made: no */
 } gdr_topology_t;
 
 /*
@@ -22,6 +25,12 @@ typedef struct gdr_topology {
  */
 gdr_status_t gdr_topology_make(const uint32_t *node, int32_t size, gdr_topology_t **topology);
 void gdr_topology_free(gdr_topology_t *topology); /* NULL: nothing */
+
+/* Kernels of either rank can read the other's window; NULL: nothing is known, so they cannot. */
+static inline bool gdr_topology_mapped(const gdr_topology_t *t, int32_t a, int32_t b)
+{
+    return t != NULL && t->mapped && a != b && t->node[a] == t->node[b];
+}
 
 /* Ranks of a node. */
 static inline uint32_t gdr_topology_ranks(const gdr_topology_t *t, uint32_t node)

@@ -19,5 +19,5 @@ noinst_LTLIBRARIES += libgdr_plan_check.la
 libgdr_plan_check_la_SOURCES = \
 	coll_gdr/plan/gdr_check.h coll_gdr/plan/gdr_check.c coll_gdr/plan/gdr_check_parts.h \
 	coll_gdr/plan/check_form.c coll_gdr/plan/check_match.c coll_gdr/plan/check_graph.c \
-	coll_gdr/plan/check_race.c coll_gdr/plan/check_value.c
+	coll_gdr/plan/check_race.c coll_gdr/plan/check_order.c coll_gdr/plan/check_value.c
 libgdr_plan_check_la_LIBADD = libgdr_plan.la
