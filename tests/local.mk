@@ -1,6 +1,7 @@
 # tests: one fragment per folder
 include tests/unit/kernels.mk
 include tests/unit/bench.mk
+include tests/unit/tune.mk
 include tests/unit/kinds.mk
 include tests/unit/gsim/local.mk
 include tests/apps/local.mk

@@ -2,7 +2,7 @@
 
 # Room directories; the longest name that a path begins with is its room.
 ROOMS="coll_gdr/base coll_gdr/plan coll_gdr/engine coll_gdr/device coll_gdr/kernels coll_gdr/mca
-       ucx_glue cuda_emu tools/bench tools/sim examples"
+       ucx_glue cuda_emu tools/bench tools/sim tools/tune examples"
 
 # What a room may include, as patterns of the name between the quotes or brackets. A room may
 # always include its own headers and libc's.
@@ -25,6 +25,10 @@ may_include() {
     tools/sim) echo 'base/* engine/gdr_dev.h engine/gdr_net.h engine/gdr_engine.h plan/gdr_plan.h
                      plan/gdr_machine.h plan/gdr_topology.h
                      tools/sim/* tools/bench/bench_format.h' ;;
+    # the device and the network by the engine's ports, without an engine
+    tools/tune) echo 'base/* engine/gdr_dev.h engine/gdr_net.h device/gdr_device.h
+                      ucx_glue/gdr_ucx.h plan/gdr_machine.h mpi.h cuda.h
+                      tools/bench/bench_format.h' ;;
     tools/bench) echo 'mpi.h mpi-ext.h cuda.h cuda_emu/include/*' ;;
     examples) echo 'mpi.h cuda_runtime_api.h' ;;
     esac
@@ -40,6 +44,7 @@ may_link() {
     coll_gdr/mca) echo coll_gdr/base coll_gdr/engine coll_gdr/device ;;
     ucx_glue) echo coll_gdr/base ;;
     tools/sim) echo coll_gdr/base coll_gdr/engine coll_gdr/plan tools/bench ;;
+    tools/tune) echo coll_gdr/base coll_gdr/device coll_gdr/plan tools/bench ;;
     esac
 }
 

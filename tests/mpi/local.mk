@@ -16,7 +16,7 @@ gdr_mpi_tests = \
 	tests/mpi/field.sh \
 	tests/mpi/foreign.sh \
 	tests/mpi/sessions.sh \
-	tests/mpi/tax.sh \
+	tests/mpi/tax.sh tests/mpi/tune.sh \
 	tests/mpi/promise.sh
 dist_check_SCRIPTS += $(gdr_mpi_tests)
 EXTRA_DIST += tests/mpi/lib.sh tests/mpi/local.mk
