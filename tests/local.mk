@@ -16,4 +16,5 @@ include tests/fuzz/local.mk
 include tests/late/local.mk
 include tests/rdma/local.mk
 include tests/osu/local.mk
+include tests/gpu/local.mk
 include tests/mutants/local.mk
