@@ -247,17 +247,6 @@ CUcontext gdr_driver_primary(int ordinal)
     return context;
 }
 
-CUcontext gdr_driver_current(void)
-{
-    const gdr_driver_t *cu = gdr_driver();
-    CUcontext current = NULL;
-    unsigned long long id;
-
-    if (cu->cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == NULL)
-        return NULL;
-    return cu->cuCtxGetId(current, &id) == CUDA_SUCCESS ? current : NULL; /* not after a reset */
-}
-
 uint64_t gdr_driver_primary_id(CUdevice device, CUcontext primary)
 {
     const gdr_driver_t *cu = gdr_driver();

@@ -58,12 +58,6 @@ void gdr_driver_capture_mode(CUstreamCaptureMode *mode);
 /* The primary context of a device by ordinal; NULL if it is not active. Takes no reference. */
 CUcontext gdr_driver_primary(int ordinal);
 
-/*
- * The calling thread's context, NULL if it has none. A copy to another device's memory that the
- * application has made without naming a stream is in this one's default stream.
- */
-CUcontext gdr_driver_current(void);
-
 /* Number of the primary context of a device, 0 if it is not active. */
 uint64_t gdr_driver_primary_id(CUdevice device, CUcontext primary);
 

@@ -138,13 +138,15 @@ gdr_status_t gdr_device_copy_peer(gdr_dev_stream_t *stream, uint64_t destination
 
 /*
  * Copies for staging, done when the function returns. They are ordered after what the application
- * put into the NULL streams of the context that owns the device buffer and of the one that is
- * current, and the result is visible to any stream. `host` is ordinary or
- * pinned memory. bytes may be 0. The caller counts the bytes.
+ * put into the NULL streams of the context that owns the device buffer and of `caller`, the one
+ * that was current when it made its call (gdr_device_current(); 0: none): that may have been long
+ * before, and is not looked for in the calling thread. The result is visible to any stream. `host`
+ * is ordinary or pinned memory. bytes may be 0. The caller counts the bytes.
  */
-gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes);
+gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes,
+                                 uint64_t caller);
 gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const void *host,
-                                size_t bytes);
+                                size_t bytes, uint64_t caller);
 
 /*
  * Pinned host memory, usable with every device of the process; `ordinal`: the device whose primary

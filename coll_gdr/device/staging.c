@@ -40,25 +40,27 @@ static gdr_status_t copy_here(const gdr_log_t *log, uint64_t destination, uint64
     return GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
 }
 
-/* What the application has put into the NULL stream of its current context: it may write memory
- * that another context owns, or none. */
-static gdr_status_t settle(const gdr_log_t *log, CUcontext current)
+/* What the application has put into the NULL stream of the context from which it made its call: it
+ * may write memory that another context owns, or none. After a reset that has ended. */
+static gdr_status_t settle(const gdr_log_t *log, uint64_t caller)
 {
-    gdr_driver_scope_t scope;
-    gdr_status_t status = gdr_driver_enter(log, current, &scope);
+    CUcontext context = (CUcontext)(uintptr_t)caller;
+    unsigned long long id;
+    gdr_status_t status;
 
-    if (status != GDR_OK)
-        return status;
+    if (caller == 0 || gdr_driver()->cuCtxGetId(context, &id) != CUDA_SUCCESS ||
+        !gdr_device_enter(caller))
+        return GDR_OK;
     status = GDR_CU_CALL(log, cuStreamSynchronize, (CU_STREAM_LEGACY));
-    gdr_driver_leave(&scope);
+    gdr_device_leave();
     return status;
 }
 
 static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t destination,
-                         uint64_t source, size_t bytes)
+                         uint64_t source, size_t bytes, uint64_t caller)
 {
     gdr_driver_scope_t scope;
-    CUcontext context, current;
+    CUcontext context;
     CUdevice device;
     bool retained;
     gdr_status_t status;
@@ -68,12 +70,11 @@ static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t de
     status = gdr_device_load(log);
     if (status != GDR_OK)
         return status;
-    current = gdr_driver_current();
     status = context_for(log, device_side, &context, &device, &retained);
     if (status != GDR_OK)
         return status;
-    if (current != NULL && current != context)
-        status = settle(log, current);
+    if (caller != (uint64_t)(uintptr_t)context)
+        status = settle(log, caller);
     if (status == GDR_OK)
         status = gdr_driver_enter(log, context, &scope);
     if (status == GDR_OK) {
@@ -85,15 +86,16 @@ static gdr_status_t copy(const gdr_log_t *log, uint64_t device_side, uint64_t de
     return status;
 }
 
-gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes)
+gdr_status_t gdr_device_copy_out(const gdr_log_t *log, void *host, uint64_t device, size_t bytes,
+                                 uint64_t caller)
 {
-    return copy(log, device, (uint64_t)(uintptr_t)host, device, bytes);
+    return copy(log, device, (uint64_t)(uintptr_t)host, device, bytes, caller);
 }
 
 gdr_status_t gdr_device_copy_in(const gdr_log_t *log, uint64_t device, const void *host,
-                                size_t bytes)
+                                size_t bytes, uint64_t caller)
 {
-    return copy(log, device, device, (uint64_t)(uintptr_t)host, bytes);
+    return copy(log, device, device, (uint64_t)(uintptr_t)host, bytes, caller);
 }
 
 /* Without the number of its context the memory could not be told from that of a context that is

@@ -116,7 +116,10 @@ bool gdr_mirror_look_from(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_
     gdr_areas_find(coll, args, place, areas);
     look_at_side(&mirror->send, args->send.buffer, &areas->send, &nothing, &mirror->ordinal);
     look_at_side(&mirror->recv, args->recv.buffer, &areas->read, &areas->write, &mirror->ordinal);
-    return mirror->send.on || mirror->recv.on;
+    if (!mirror->send.on && !mirror->recv.on)
+        return false;
+    mirror->caller = gdr_device_current();
+    return true;
 }
 
 bool gdr_mirror_look(gdr_mirror_t *mirror, gdr_coll_t coll, const gdr_coll_args_t *args,
@@ -216,6 +219,11 @@ void gdr_mirror_close(gdr_mirror_t *mirror)
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
+typedef struct copied {
+    const gdr_mirror_t *mirror;
+    const gdr_mirror_side_t *side;
+} copied_t;
+
 /* Under MPI_BOTTOM a run may be of host memory. */
 static bool copied_by_cpu(const gdr_mirror_side_t *side, uintptr_t address)
 {
@@ -226,7 +234,8 @@ static bool copied_by_cpu(const gdr_mirror_side_t *side, uintptr_t address)
 
 static gdr_status_t run_down(void *ctx, uintptr_t address, size_t bytes)
 {
-    const gdr_mirror_side_t *side = ctx;
+    const gdr_mirror_t *mirror = ((copied_t *)ctx)->mirror;
+    const gdr_mirror_side_t *side = ((copied_t *)ctx)->side;
     void *host = (void *)(address + (uintptr_t)side->shift);
     gdr_status_t status;
 
@@ -234,7 +243,7 @@ static gdr_status_t run_down(void *ctx, uintptr_t address, size_t bytes)
         memcpy(host, (const void *)address, bytes);
         return GDR_OK;
     }
-    status = gdr_device_copy_out(&gdr_mca.log, host, address, bytes);
+    status = gdr_device_copy_out(&gdr_mca.log, host, address, bytes, mirror->caller);
     if (status == GDR_OK)
         atomic_fetch_add(&gdr_mca.counters.staged_bytes, bytes);
     return status;
@@ -242,7 +251,8 @@ static gdr_status_t run_down(void *ctx, uintptr_t address, size_t bytes)
 
 static gdr_status_t run_up(void *ctx, uintptr_t address, size_t bytes)
 {
-    const gdr_mirror_side_t *side = ctx;
+    const gdr_mirror_t *mirror = ((copied_t *)ctx)->mirror;
+    const gdr_mirror_side_t *side = ((copied_t *)ctx)->side;
     const void *host = (const void *)(address + (uintptr_t)side->shift);
     gdr_status_t status;
 
@@ -250,14 +260,16 @@ static gdr_status_t run_up(void *ctx, uintptr_t address, size_t bytes)
         memcpy((void *)address, host, bytes);
         return GDR_OK;
     }
-    status = gdr_device_copy_in(&gdr_mca.log, address, host, bytes);
+    status = gdr_device_copy_in(&gdr_mca.log, address, host, bytes, mirror->caller);
     if (status == GDR_OK)
         atomic_fetch_add(&gdr_mca.counters.staged_bytes, bytes);
     return status;
 }
 
-static gdr_status_t area_down(gdr_mirror_side_t *side, const gdr_area_t *area, uintptr_t base)
+static gdr_status_t area_down(const gdr_mirror_t *mirror, const gdr_mirror_side_t *side,
+                              const gdr_area_t *area, uintptr_t base)
 {
+    copied_t copied = {mirror, side};
     gdr_bounds_t *ranges = NULL;
     gdr_status_t status;
     int n = 0;
@@ -265,10 +277,10 @@ static gdr_status_t area_down(gdr_mirror_side_t *side, const gdr_area_t *area, u
     if (!side->on || area->n == 0)
         return GDR_OK;
     if (side->absolute)
-        return gdr_area_runs(area, base, run_down, side);
+        return gdr_area_runs(area, base, run_down, &copied);
     status = gdr_area_ranges(area, base, JOINED_GAP, &ranges, &n);
     for (int i = 0; i < n && status == GDR_OK; i++)
-        status = run_down(side, ranges[i].low, ranges[i].end - ranges[i].low);
+        status = run_down(&copied, ranges[i].low, ranges[i].end - ranges[i].low);
     free(ranges);
     return status;
 }
@@ -278,16 +290,19 @@ int gdr_mirror_down(gdr_mirror_t *mirror)
     const gdr_areas_t *areas = &mirror->areas;
     gdr_status_t status;
 
-    status = area_down(&mirror->send, &areas->send, (uintptr_t)mirror->user.send.buffer);
+    status = area_down(mirror, &mirror->send, &areas->send, (uintptr_t)mirror->user.send.buffer);
     if (status == GDR_OK)
-        status = area_down(&mirror->recv, &areas->read, (uintptr_t)mirror->user.recv.buffer);
+        status =
+            area_down(mirror, &mirror->recv, &areas->read, (uintptr_t)mirror->user.recv.buffer);
     return gdr_mca_error(status);
 }
 
 int gdr_mirror_up(gdr_mirror_t *mirror)
 {
+    copied_t copied = {mirror, &mirror->recv};
+
     if (!mirror->recv.on)
         return OMPI_SUCCESS;
-    return gdr_mca_error(gdr_area_runs(&mirror->areas.write, (uintptr_t)mirror->user.recv.buffer,
-                                       run_up, &mirror->recv));
+    return gdr_mca_error(
+        gdr_area_runs(&mirror->areas.write, (uintptr_t)mirror->user.recv.buffer, run_up, &copied));
 }

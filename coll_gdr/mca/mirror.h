@@ -22,7 +22,9 @@ typedef struct gdr_mirror {
     gdr_areas_t areas;
     gdr_mirror_side_t send, recv;
     gdr_host_block_t *block;
-    int ordinal; /* of a device */
+    int ordinal;     /* of a device */
+    uint64_t caller; /* the context that was current when it was looked at, or when the call began:
+                      * the copies come after its NULL stream */
 } gdr_mirror_t;
 
 /*

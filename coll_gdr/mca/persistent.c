@@ -94,7 +94,7 @@ static int start_device(gdr_mca_request_t *request)
     gdr_status_t begun, status;
 
     request->desc = persistent->desc;
-    request->desc.context = gdr_device_current(); /* that of this start, not of the init */
+    request->desc.context = request->job->mirror.caller;
     begun = status = gdr_away_begin(&request->away, request->module, &request->desc);
     if (begun == GDR_OK)
         status = gdr_mca_post(persistent->team, ways, &request->desc, &request->call);
@@ -126,6 +126,7 @@ static int start_one(gdr_mca_request_t *request)
     request->rc = OMPI_SUCCESS;
     request->next_active = NULL;
     request->counted = false;
+    request->job->mirror.caller = gdr_device_current(); /* of this start, not of the init */
     if (request->persistent->team != NULL)
         rc = start_device(request);
     else

@@ -1,10 +1,13 @@
 #include "mca/request.h"
 
+#include "device/gdr_device.h"
+
 static void construct(gdr_mca_request_t *request)
 {
     request->module = NULL;
     request->state = GDR_REQUEST_WAITING;
     request->ordered = false;
+    request->caller = 0;
     request->rc = OMPI_SUCCESS;
     request->job = NULL;
     request->persistent = NULL;
@@ -60,6 +63,7 @@ gdr_mca_request_t *gdr_request_new(gdr_mca_module_t *module, const gdr_mca_args_
     gdr_ompi_comm_retain(module->comm);
     request->module = module;
     request->args = *args;
+    request->caller = gdr_device_current();
     return request;
 }
 
@@ -85,7 +89,7 @@ static int post_allreduce(gdr_mca_request_t *request, bool entry)
 
     if (module->prev_iallreduce == NULL)
         return OMPI_ERR_NOT_SUPPORTED;
-    rc = gdr_stage_begin(&request->stage, &request->args, entry);
+    rc = gdr_stage_begin(&request->stage, &request->args, entry, request->caller);
     if (rc != OMPI_SUCCESS)
         return rc;
     if (request->stage.mirror.block != NULL) {

@@ -38,6 +38,7 @@ typedef struct gdr_mca_request {
     gdr_job_t *job;               /* NULL: this is an MPI_Iallreduce */
     gdr_persistent_t *persistent; /* NULL: it is for one call */
     gdr_mca_args_t args;
+    uint64_t caller; /* context that was current when it was posted */
     gdr_call_desc_t desc;
     uint64_t index; /* of an allreduce, */
     bool counted;   /* if its end is to be told to its ways */

@@ -1,5 +1,7 @@
 #include "mca/staging.h"
 
+#include "device/gdr_device.h"
+
 #include <string.h>
 
 /* Lists and neighbours are of no interest here. */
@@ -24,7 +26,7 @@ bool gdr_stage_needed(const gdr_mca_args_t *args, bool *all)
     return one;
 }
 
-int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry)
+int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry, uint64_t caller)
 {
     int rc;
 
@@ -32,6 +34,7 @@ int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry)
     stage->host = *args;
     if (!look(&stage->mirror, args))
         return OMPI_SUCCESS;
+    stage->mirror.caller = caller;
     rc = gdr_mirror_open(&stage->mirror, entry, false);
     if (rc == OMPI_SUCCESS)
         rc = gdr_mirror_down(&stage->mirror);
@@ -88,7 +91,7 @@ void gdr_stage_say(gdr_mca_module_t *module, const char *name)
 int gdr_stage_allreduce(gdr_mca_module_t *module, const gdr_mca_args_t *args)
 {
     gdr_stage_t stage;
-    int rc = gdr_stage_begin(&stage, args, true);
+    int rc = gdr_stage_begin(&stage, args, true, gdr_device_current());
 
     if (rc != OMPI_SUCCESS)
         return rc;

@@ -18,8 +18,9 @@ bool gdr_stage_needed(const gdr_mca_args_t *args, bool *all);
  * gdr_stage_end. An OMPI error code; nothing is held then. `entry`: the application waits in this
  * call itself. Elsewhere, in the progress callback, memory is not pinned: the driver may let that
  * wait for the whole context, streams included that wait for what only progress can bring about.
+ * `caller`: the context that was current when the application made the call.
  */
-int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry);
+int gdr_stage_begin(gdr_stage_t *stage, const gdr_mca_args_t *args, bool entry, uint64_t caller);
 /* Copies the result up if rc says that there is one: the typed bytes, never the holes between
  * them; returns rc or the error of the copy. Frees nothing of CUDA's. */
 int gdr_stage_end(gdr_stage_t *stage, int rc);

@@ -86,12 +86,12 @@ static int teardown(void **state)
 
 static void fill(fixture_t *f, uint64_t offset, const void *data, size_t bytes)
 {
-    assert_int_equal(gdr_device_copy_in(&logger, f->memory + offset, data, bytes), GDR_OK);
+    assert_int_equal(gdr_device_copy_in(&logger, f->memory + offset, data, bytes, 0), GDR_OK);
 }
 
 static void fetch(fixture_t *f, uint64_t offset, void *data, size_t bytes)
 {
-    assert_int_equal(gdr_device_copy_out(&logger, data, f->memory + offset, bytes), GDR_OK);
+    assert_int_equal(gdr_device_copy_out(&logger, data, f->memory + offset, bytes, 0), GDR_OK);
 }
 
 static void classifies_pointers(void **state)
@@ -352,7 +352,7 @@ static void reaches_another_device(void **state)
         skip();
     assert_int_equal(gdr_device_open(&params, 1, &ops, &other), GDR_OK);
     assert_int_equal(ops->alloc(other, 4096, &there), GDR_OK);
-    assert_int_equal(gdr_device_copy_in(&logger, there, text, sizeof(text)), GDR_OK);
+    assert_int_equal(gdr_device_copy_in(&logger, there, text, sizeof(text), 0), GDR_OK);
     if (gdr_device_reach(f->dev, there, 4096) == GDR_OK) {
         copy.in[0] = there;
         assert_int_equal(f->ops->reduce(f->stream, &copy), GDR_OK);

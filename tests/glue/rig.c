@@ -319,7 +319,7 @@ void rig_fill(rig_t *rig, uint64_t offset, size_t bytes, uint64_t seed)
         memcpy((void *)(uintptr_t)(rig->window + offset), scratch, bytes);
         return;
     }
-    status = gdr_device_copy_in(&rig->log, rig->window + offset, scratch, bytes);
+    status = gdr_device_copy_in(&rig->log, rig->window + offset, scratch, bytes, 0);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
 }
 
@@ -330,7 +330,7 @@ void rig_check(rig_t *rig, uint64_t offset, size_t bytes, uint64_t seed)
     if (rig->options->host)
         memcpy(scratch, (const void *)(uintptr_t)(rig->window + offset), bytes);
     else
-        status = gdr_device_copy_out(&rig->log, scratch, rig->window + offset, bytes);
+        status = gdr_device_copy_out(&rig->log, scratch, rig->window + offset, bytes, 0);
     NEED(rig, status == GDR_OK, "%s", gdr_status_string(status));
     for (size_t i = 0; i < bytes; i++)
         NEED(rig, scratch[i] == pattern_byte(i, seed),

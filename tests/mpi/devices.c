@@ -91,6 +91,81 @@ static void copies_from_elsewhere(void)
     upload_from_elsewhere(MPI_LONG_DOUBLE, sizeof(long double));
 }
 
+/* A call that is copied through the host long after it was posted: the last rank has its buffers
+ * there. What it reads, and what its result overwrites, was copied while the device was current
+ * that was so at the call, and is not any more. */
+static void mixed_elsewhere(int round)
+{
+    enum { COUNT = 64 };
+    int devices, own, other;
+    bool on_host = t_rank == t_size - 1, right = true;
+    float host[2][COUNT], *send = host[0], *recv = host[1];
+    MPI_Request request;
+
+    cudaGetDeviceCount(&devices);
+    own = t_rank % devices;
+    other = (t_rank + 1) % devices;
+    for (int i = 0; i < COUNT; i++)
+        host[0][i] = (float)(round + t_rank);
+    if (!on_host) {
+        cudaSetDevice(other);
+        send = t_device_alloc(sizeof(host[0]));
+        recv = t_device_alloc(sizeof(host[0]));
+        cudaSetDevice(own);
+        t_upload(send, host[0], sizeof(host[0]));
+        memset(host[1], 0x7f, sizeof(host[1]));
+        t_upload(recv, host[1], sizeof(host[1]));
+    }
+    MPI_Iallreduce(send, recv, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+    cudaSetDevice(other);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    cudaSetDevice(own);
+    if (!on_host)
+        t_download(host[1], recv, sizeof(host[1]));
+    for (int i = 0; i < COUNT; i++)
+        right = right && 2 * host[1][i] == (float)(t_size * (2 * round + t_size - 1));
+    t_check(right, "round %d of sums is wrong: it begins with %g", round, (double)host[1][0]);
+    if (!on_host) {
+        t_device_free(send);
+        t_device_free(recv);
+    }
+}
+
+/* Likewise a call that reads nothing of the buffer that it writes. */
+static void received_elsewhere(int round)
+{
+    enum { COUNT = 64 };
+    int devices, own, other;
+    float host[COUNT], *device;
+    MPI_Request request;
+
+    cudaGetDeviceCount(&devices);
+    own = t_rank % devices;
+    other = (t_rank + 1) % devices;
+    for (int i = 0; i < COUNT; i++)
+        host[i] = (float)(t_rank == 0 ? round : -1);
+    cudaSetDevice(other);
+    device = t_device_alloc(sizeof(host));
+    cudaSetDevice(own);
+    t_upload(device, host, sizeof(host));
+    MPI_Ibcast(device, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD, &request);
+    cudaSetDevice(other);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    cudaSetDevice(own);
+    t_download(host, device, sizeof(host));
+    t_check(host[0] == (float)round && host[COUNT - 1] == (float)round,
+            "round %d received %g ... %g", round, (double)host[0], (double)host[COUNT - 1]);
+    t_device_free(device);
+}
+
+static void current_device_changes(void)
+{
+    for (int round = 0; round < 10; round++) {
+        mixed_elsewhere(round);
+        received_elsewhere(round);
+    }
+}
+
 /* The others keep theirs. What UCX mapped of their windows in the old context is gone, so nothing
  * may be put any more: from then on the calls are staged on all ranks. */
 static void one_device_reset(void)
@@ -162,23 +237,18 @@ static void peer_dies(void)
     _exit(0); /* MPI_Finalize would wait for the dead */
 }
 
+static const t_named_t cases[] = {
+    {"recv_elsewhere", recv_elsewhere},
+    {"copies_from_elsewhere", copies_from_elsewhere},
+    {"current_device_changes", current_device_changes},
+    {"one_device_reset", one_device_reset},
+    {"first_device_reset", first_device_reset},
+    {"peer_dies", peer_dies},
+};
+
 int main(int argc, char **argv)
 {
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int a = 1; a < argc; a++) {
-        t_case("%s", argv[a]);
-        if (strcmp(argv[a], "recv_elsewhere") == 0)
-            recv_elsewhere();
-        else if (strcmp(argv[a], "copies_from_elsewhere") == 0)
-            copies_from_elsewhere();
-        else if (strcmp(argv[a], "one_device_reset") == 0)
-            one_device_reset();
-        else if (strcmp(argv[a], "first_device_reset") == 0)
-            first_device_reset();
-        else if (strcmp(argv[a], "peer_dies") == 0)
-            peer_dies();
-        else
-            t_fatal("no case %s", argv[a]);
-    }
+    t_cases(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
     return t_finish();
 }

@@ -11,6 +11,8 @@ run "copies in device memory among device calls" 60 env CUDA_EMU_PEERS=none "$em
     mpirun -np 3 "${staged[@]}" "$programs/mixed" away
 run "no memory for such copies on one rank" 40 env CUDA_EMU_PEERS=none "$emu" --devices 2 \
     --mem 1G mpirun -np 3 "${staged[@]}" "$programs/mixed" no_room
+run "another device is current when the call is copied" 60 "$emu" --devices 2 --delay 20000 \
+    mpirun -np 3 "${staged[@]}" "$programs/devices" current_device_changes
 run "types with holes, of no bytes" 60 "$emu" mpirun -np 3 "${staged[@]}" "$programs/mixed" \
     columns records below no_bytes
 run "nonblocking collectives behind a late verdict" 60 "$emu" mpirun -np 3 "${staged[@]}" \
