@@ -27,39 +27,30 @@ static void ask(gdr_team_t *team, int32_t rank, uint64_t index)
     gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_ASK, &body, sizeof(body));
 }
 
-static void ask_once(gdr_team_t *team, int32_t rank, uint64_t index)
+static void ask_once(gdr_team_t *team, gdr_member_t *member, uint64_t index)
 {
-    gdr_member_t *member = gdr_member_get(team, rank);
-
-    if (member == NULL || member->asked == team->ask_round)
+    if (member->asked == team->ask_round)
         return;
     member->asked = team->ask_round;
-    ask(team, rank, index);
+    ask(team, member->rank, index);
 }
 
 static void ask_context(gdr_team_t *team, const gdr_context_t *context)
 {
-    const gdr_sched_t *sched = context->program->sched;
+    const gdr_item_t *items = context->items;
+    gdr_member_t *const *peers = context->peers;
     uint64_t index = context->call->desc.index;
     uint32_t i;
 
-    for (i = 0; i < sched->nsteps; i++) {
-        if (sched->steps[i].kind == GDR_STEP_WAIT && context->items[i].state != GDR_ITEM_DONE)
-            ask_once(team, sched->steps[i].peer, index);
+    for (i = 0; i < context->program->nitems; i++) {
+        if (items[i].kind == GDR_STEP_WAIT && context->state[i] != GDR_ITEM_DONE)
+            ask_once(team, peers[items[i].peer], index);
     }
     for (i = 0; i < context->held.n; i++) {
-        if (context->held.index[i] < sched->nsteps)
-            ask_once(team, sched->steps[context->held.index[i]].peer, index);
-    }
-}
+        const gdr_item_t *item = &items[context->held.index[i]];
 
-static void ask_running(gdr_team_t *team, const gdr_call_t *call)
-{
-    uint32_t i;
-
-    for (i = 0; i < call->ncontexts; i++) {
-        if (call->contexts[i] != NULL)
-            ask_context(team, call->contexts[i]);
+        if (item->kind != GDR_ITEM_CREDIT)
+            ask_once(team, peers[item->peer], index);
     }
 }
 
@@ -84,25 +75,27 @@ static void ask_unwired(gdr_team_t *team, uint64_t index)
     uint32_t i;
 
     for (i = 0; i < team->wiring->npeers; i++) {
-        if (!gdr_member_look(team, team->wiring->peers[i])->ready)
-            ask(team, team->wiring->peers[i], index);
+        if (!team->wiring->peers[i]->ready)
+            ask(team, team->wiring->peers[i]->rank, index);
     }
 }
 
-/* Whether it is time to ask for the call. While something happens there is no hurry. */
+/* Whether it is time to ask for the call, which nothing has happened to since the last look. */
 static bool due(gdr_team_t *team, gdr_call_t *call)
 {
     const gdr_engine_t *engine = team->engine;
-    uint64_t now = engine->ports.clock.now(engine->ports.clock.ctx);
+    uint64_t now;
 
-    if (call->ask_at == 0) {
+    if (!engine->config.mixed || team->size == 1)
+        return false;
+    now = engine->ports.clock.now(engine->ports.clock.ctx);
+    if (call->ask_step == 0) {
         call->ask_step = engine->config.ask_ns;
         call->ask_at = now + (team->eager > 0 ? 0 : call->ask_step);
-    }
-    if (call->events != call->ask_events) {
-        call->ask_events = call->events;
+    } else if (!call->ask_quiet) {
         call->ask_at = gdr_max_u64(call->ask_at, now + call->ask_step);
     }
+    call->ask_quiet = true;
     if (now < call->ask_at)
         return false;
     call->ask_at = now + call->ask_step;
@@ -111,29 +104,27 @@ static bool due(gdr_team_t *team, gdr_call_t *call)
     return true;
 }
 
-/* Behind running calls the queue waits for nothing but them, or for host calls of this process. */
-static void ask_queued(gdr_team_t *team, gdr_call_t *call)
+void gdr_ask_running(gdr_call_t *call)
 {
+    uint32_t i;
+
+    if (!due(call->team, call))
+        return;
+    for (i = 0; i < call->ncontexts; i++) {
+        if (call->contexts[i] != NULL)
+            ask_context(call->team, call->contexts[i]);
+    }
+}
+
+/* Behind running calls the queue waits for nothing but them, or for host calls of this process. */
+void gdr_ask_queued(gdr_team_t *team)
+{
+    gdr_call_t *call = team->queue;
+
     if (team->state == GDR_TEAM_VOTED && due(team, call))
         ask_voters(team, call->desc.index);
     else if (team->wiring != NULL && due(team, call))
         ask_unwired(team, call->desc.index);
-}
-
-void gdr_ask_progress(gdr_team_t *team)
-{
-    unsigned i;
-
-    if (!team->engine->config.mixed || team->size == 1)
-        return;
-    for (i = 0; i < GDR_LANE_CALLS; i++) {
-        gdr_call_t *call = team->running[i];
-
-        if (call != NULL && call->state == GDR_CALL_RUNNING && due(team, call))
-            ask_running(team, call);
-    }
-    if (team->queue != NULL)
-        ask_queued(team, team->queue);
 }
 
 void gdr_ask_answer_due(gdr_team_t *team)

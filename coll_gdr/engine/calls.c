@@ -37,7 +37,8 @@ gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_ca
     posted->events = posted->events_seen = 0;
     posted->warned = false;
     posted->since = 0;
-    posted->ask_at = posted->ask_step = posted->ask_events = 0;
+    posted->events_counted = posted->ask_at = posted->ask_step = 0;
+    posted->ask_quiet = false;
     __atomic_store_n(&posted->path, "", __ATOMIC_RELAXED);
     __atomic_store_n(&posted->status, GDR_INPROGRESS, __ATOMIC_RELAXED);
     gdr_lock(&engine->queue_lock);
@@ -387,35 +388,43 @@ static unsigned start_calls(gdr_team_t *team)
 
 static unsigned run_on(gdr_call_t *call)
 {
-    uint64_t before = call->events;
+    uint64_t happened;
     uint32_t i;
 
     for (i = 0; i < call->ncontexts; i++) {
-        bool finished;
+        gdr_context_t *context = call->contexts[i];
         gdr_status_t status;
 
-        if (call->contexts[i] == NULL)
+        if (context == NULL)
             continue;
-        status = gdr_context_progress(call->contexts[i], &finished);
+        status = gdr_context_progress(context);
+        if (status == GDR_INPROGRESS)
+            continue;
         if (status != GDR_OK) {
             gdr_team_fail(call->team, status);
             return 1;
         }
-        if (!finished)
-            continue;
-        gdr_context_give(call->contexts[i]);
+        gdr_context_give(context);
         call->contexts[i] = NULL;
         call->active--;
     }
-    before = call->events - before;
-    if (call->active == 0 && !call->engine->lost) /* else it fails in a moment */
+    happened = call->events - call->events_counted;
+    call->events_counted = call->events;
+    if (call->active == 0 && !call->engine->lost) { /* else it fails in a moment */
         gdr_call_finish(call, GDR_OK);
-    return (unsigned)before;
+        return (unsigned)happened;
+    }
+    if (happened == 0)
+        gdr_ask_running(call);
+    else /* no hurry */
+        call->ask_quiet = false;
+    return (unsigned)happened;
 }
 
-unsigned gdr_calls_progress(gdr_team_t *team)
+/* All that is not on its way as it should be, and what waits. */
+static unsigned prepare(gdr_team_t *team)
 {
-    unsigned events = 0, i;
+    unsigned events;
 
     if (team->renewing)
         gdr_renew_progress(team);
@@ -423,7 +432,18 @@ unsigned gdr_calls_progress(gdr_team_t *team)
         gdr_vote_start(team, &team->queue->desc);
     if (team->state == GDR_TEAM_DECLINED || team->state == GDR_TEAM_DEAD)
         gdr_calls_refuse(team, team->status);
-    events += start_calls(team);
+    events = start_calls(team);
+    if (team->queue != NULL)
+        gdr_ask_queued(team);
+    return events;
+}
+
+unsigned gdr_calls_progress(gdr_team_t *team)
+{
+    unsigned events = 0, i;
+
+    if (team->renewing || team->queue != NULL || team->state != GDR_TEAM_READY)
+        events = prepare(team);
     for (i = 0; i < GDR_LANE_CALLS; i++) {
         gdr_call_t *call = team->running[i];
 
@@ -438,6 +458,5 @@ unsigned gdr_calls_progress(gdr_team_t *team)
         else
             gdr_call_finish(call, call->failure);
     }
-    gdr_ask_progress(team);
     return events;
 }

@@ -120,7 +120,7 @@ static unsigned progress_net(gdr_engine_t *engine)
 
     if (engine->lost)
         gdr_lost_end_calls(engine);
-    if (engine->net != NULL && !gdr_lost_holds(engine))
+    if (engine->net != NULL && (engine->unfit == NULL || !gdr_lost_holds(engine)))
         events = engine->net_ops->progress(engine->net);
     if (engine->lost)
         gdr_lost_end_calls(engine);

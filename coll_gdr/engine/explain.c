@@ -26,11 +26,11 @@ static void add(line_t *line, const char *format, ...)
 
 static void add_item(line_t *line, const gdr_context_t *context, uint32_t item)
 {
-    const gdr_item_t *fixed = &context->program->items[item];
+    const gdr_item_t *fixed = &context->items[item];
     const gdr_step_t *step =
         &context->program->sched
              ->steps[item < context->program->sched->nsteps ? item : fixed->wait];
-    gdr_item_state_t state = context->items[item].state;
+    gdr_item_state_t state = context->state[item];
 
     if (fixed->kind == GDR_STEP_WAIT)
         add(line, " rank %d's flag %u (segment %llu, step %u)", step->peer, step->flag,
@@ -51,7 +51,7 @@ static void add_context(line_t *line, const gdr_context_t *context)
     uint32_t i;
 
     for (i = 0; i < context->program->nitems; i++) {
-        gdr_item_state_t state = context->items[i].state;
+        gdr_item_state_t state = context->state[i];
 
         if (state == GDR_ITEM_ENQUEUED || state == GDR_ITEM_POLLED || state == GDR_ITEM_HELD ||
             state == GDR_ITEM_POSTED)

@@ -5,7 +5,7 @@
  * writes of a peer may still hit it. A call that turns out to be a host call is abandoned alike,
  * and the lane lives on: each member lets its puts land before it joins the host algorithm.
  */
-#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_items.h"
 #include "engine/gdr_messages.h"
 
 #include <stdlib.h>
@@ -20,10 +20,9 @@ void gdr_context_release_waits(const gdr_context_t *context)
     uint32_t i;
 
     for (i = 0; i < context->program->sched->nsteps; i++) {
-        if (context->program->items[i].kind == GDR_STEP_WAIT &&
-            context->items[i].state == GDR_ITEM_ENQUEUED)
+        if (context->items[i].kind == GDR_STEP_WAIT && context->state[i] == GDR_ITEM_ENQUEUED)
             device->ops->set_word(device->dev, gdr_wait_address(context, i),
-                                  gdr_wait_value(context, i));
+                                  gdr_item_value(context, i));
     }
 }
 
@@ -50,7 +49,7 @@ static void post_flushes(gdr_call_t *call)
 
     call->flushing = true;
     for (i = 0; i < planned->npeers; i++) {
-        const gdr_member_t *member = gdr_member_look(team, planned->peers[i]);
+        const gdr_member_t *member = planned->peers[i];
         gdr_net_op_t *op = &call->flushes[call->nflushes];
 
         if (member->proc == NULL || member->proc->peer == NULL ||
@@ -106,7 +105,7 @@ static bool context_rests(const gdr_context_t *context)
             gdr_context_release_waits(context);
         return false;
     }
-    return ops_rest(context->ops, context->program->nchannels + context->program->nflags);
+    return ops_rest(context->ops, context->program->nops);
 }
 
 bool gdr_abandoned_rests(gdr_call_t *call)
@@ -209,7 +208,7 @@ static gdr_status_t check_call(const gdr_call_t *call)
     uint32_t i;
 
     for (i = 0; i < planned->npeers; i++) {
-        const gdr_proc_t *proc = gdr_member_look(team, planned->peers[i])->proc;
+        const gdr_proc_t *proc = planned->peers[i]->proc;
 
         status = team->engine->net_ops->peer_status(proc->peer);
         if (status != GDR_OK)

@@ -34,10 +34,6 @@ void gdr_lane_release(gdr_engine_t *engine, gdr_lane_t *lane, uint64_t last_call
 /* `ordered`: the user will enqueue stream waits. */
 gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t **stream);
 void gdr_stream_release(gdr_stream_t *stream);
-/* The item is reached when all that was enqueued so far is done. wanted: say so before the next
- * wait, or when there is nothing more to enqueue for now; urgent: before the next kernel, too. */
-void gdr_stream_expect(gdr_stream_t *stream, gdr_context_t *context, uint32_t item, bool wanted,
-                       bool urgent);
 /* Has the device tell how far it is, if somebody wants to know (urgent: and cannot wait). */
 gdr_status_t gdr_stream_mark(gdr_stream_t *stream, bool urgent);
 /* Ends the items whose work is done; number of them. */
@@ -161,13 +157,8 @@ gdr_status_t gdr_context_take(gdr_call_t *call, uint32_t index, gdr_context_t **
 void gdr_context_give(gdr_context_t *context);
 void gdr_context_free(gdr_context_t *context);
 void gdr_context_begin(gdr_context_t *context, uint64_t segment);
-/* *finished: the context has run its last segment. */
-gdr_status_t gdr_context_progress(gdr_context_t *context, bool *finished);
-void gdr_item_done(gdr_context_t *context, uint32_t item);
-/* The stream has done what was enqueued for the item: a put may go now, all else is done. */
-void gdr_item_reached(gdr_context_t *context, uint32_t item);
-/* The item is in the stream: what may follow it there is free to go. */
-void gdr_item_enqueued(gdr_context_t *context, uint32_t item);
+/* GDR_OK: the context has run its last segment. */
+gdr_status_t gdr_context_progress(gdr_context_t *context);
 
 /* issue.c: what a step does */
 
@@ -176,15 +167,7 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item);
 gdr_status_t gdr_issue_put(gdr_context_t *context, uint32_t item);
 /* Posts the puts that are held and may go now. */
 gdr_status_t gdr_issue_held(gdr_context_t *context);
-/* The flag goes to the peer's window: its source word is written by the stream. */
-bool gdr_issue_to_window(const gdr_context_t *context, uint32_t item);
 gdr_status_t gdr_issue_source(gdr_context_t *context, uint32_t item);
-/* The channel's write before this one is over: its source word may be written again. */
-bool gdr_issue_channel_free(const gdr_context_t *context, uint32_t item);
-gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item);
-gdr_status_t gdr_issue_follow(gdr_context_t *context);
-bool gdr_flag_arrived(const gdr_context_t *context, uint32_t item);
-uint64_t gdr_wait_value(const gdr_context_t *context, uint32_t item);
 uint64_t gdr_wait_address(const gdr_context_t *context, uint32_t item);
 
 /* host.c, ordered.c: which step goes next */
@@ -231,8 +214,11 @@ gdr_status_t gdr_lost_members(const gdr_team_t *team);
 
 /* ask.c */
 
-/* Asks those members that the team's undecided calls wait for, when it is time. */
-void gdr_ask_progress(gdr_team_t *team);
+/* For a running call to which nothing has happened since the last look: asks those members that it
+ * waits for, when it is time. */
+void gdr_ask_running(gdr_call_t *call);
+/* The same for the first queued call, of which there is one. */
+void gdr_ask_queued(gdr_team_t *team);
 /* "Host" is the answer now to questions that were asked before. */
 void gdr_ask_answer_due(gdr_team_t *team);
 gdr_status_t gdr_ask_on_host(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);

@@ -135,10 +135,10 @@ typedef struct gdr_member {
     uint32_t window_id;
     uint32_t asked; /* the last round of questions that it was in */
     int32_t rank;
-    uint8_t modes;  /* GDR_MODE_BIT_*: where it wants its flags */
-    bool pushed;    /* our lane was announced to it */
-    bool known;     /* its lane was announced to us */
-    bool ready;     /* connected, keys imported */
+    uint8_t modes; /* GDR_MODE_BIT_*: where it wants its flags */
+    bool pushed;   /* our lane was announced to it */
+    bool known;    /* its lane was announced to us */
+    bool ready;    /* connected, keys imported */
 } gdr_member_t;
 
 /* Flags in the window, for calls of this kind; else in the control page. */
@@ -154,7 +154,7 @@ typedef struct gdr_planned {
     uint64_t used;    /* for replacing the one that was used least recently */
     gdr_plan_t *plan; /* NULL: no algorithm serves it */
     gdr_program_t *full, *last;
-    int32_t *peers;
+    gdr_member_t **peers; /* by rank */
     uint32_t npeers;
 } gdr_planned_t;
 
@@ -219,13 +219,7 @@ struct gdr_team {
     bool verdict_given, words_all;
 };
 
-/* One item (step or credit) of the segment that a context runs. */
-typedef struct gdr_item_run {
-    uint32_t missing; /* predecessors not done */
-    uint8_t state;    /* gdr_item_state_t */
-    gdr_token_t token;
-} gdr_item_run_t;
-
+/* Of an item (step or credit) of the segment that a context runs. */
 typedef enum gdr_item_state {
     GDR_ITEM_IDLE,
     GDR_ITEM_ENQUEUED, /* in the stream */
@@ -241,6 +235,19 @@ typedef struct gdr_index_list {
     uint32_t n;
 } gdr_index_list_t;
 
+/* A host flag that is looked at again and again. */
+typedef struct gdr_polled {
+    const uint64_t *word;
+    uint64_t value; /* there when the word has reached it */
+    uint32_t item;
+} gdr_polled_t;
+
+/* A put or a credit in the network. */
+typedef struct gdr_posted {
+    const gdr_net_op_t *op;
+    uint32_t item;
+} gdr_posted_t;
+
 /* Runs one segment at a time of one call. */
 struct gdr_context {
     gdr_context_t *next; /* free list */
@@ -249,19 +256,40 @@ struct gdr_context {
     uint32_t index; /* context number: segment % depth */
     uint64_t segment;
     const gdr_program_t *program;
-    uint32_t remaining;     /* items not done */
-    uint32_t cursor;        /* stream-ordered: next step to enqueue */
-    uint64_t stop;          /* abandoned: at rest when the stream has reached it */
-    bool followed;          /* ordered after the application's default stream */
-    uint64_t window_offset; /* of the call's part, from the window's start */
-    uint64_t ctl_offset;    /* from the control page's start */
-    uint64_t send, recv;    /* device addresses of the segment */
-    uint64_t instance;      /* of round 0 */
+    const gdr_item_t *items;  /* the program's, */
+    const gdr_step_t *steps;  /* its schedule's, */
+    gdr_member_t **peers;     /* and whom they are about */
+    uint32_t remaining;       /* items not done */
+    uint32_t cursor;          /* stream-ordered: next step to enqueue */
+    uint64_t stop;            /* abandoned: at rest when the stream has reached it */
+    uint8_t mode_bit;         /* GDR_MODE_BIT_* of the call */
+    bool ordered;             /* device flags: the cursor decides about steps */
+    bool moved;               /* ordered: something was done since the cursor stopped */
+    bool followed;            /* ordered after the application's default stream */
+    uint64_t part_offset;     /* of the call's part, from a lane's start, on every member */
+    uint64_t ctl_part_offset; /* likewise, of the lane's words in the control page */
+    uint64_t window_offset;   /* of the part, from this process's window's start */
+    uint64_t ctl_offset;      /* from its control page's start */
+    uint64_t part_address;    /* of the part in this process's window, for the device */
+    gdr_net_mem_t *mem;       /* the window */
+    uint64_t chunk_bytes;
+    uint64_t slot_offset;    /* of the context's first slot, from the part's start */
+    const uint64_t *flags;   /* the context's words in the control page: what comes in, */
+    const uint64_t *credits; /* and what may go out */
+    uint64_t send, recv;     /* device addresses of the segment */
+    uint64_t instance;       /* of round 0 */
+    uint64_t value;          /* of its flags */
 
     uint32_t capacity, op_capacity;
-    gdr_item_run_t *items;
+    /* [items] */
+    gdr_token_t *tokens;
+    uint32_t *missing; /* predecessors not done */
+    uint8_t *state;    /* gdr_item_state_t */
     gdr_net_op_t *ops; /* [channels] data and flags, then [flags] credits */
-    gdr_index_list_t ready, polled, held, posted;
+    gdr_index_list_t ready, held;
+    gdr_polled_t *polled;
+    gdr_posted_t *posted;
+    uint32_t npolled, nposted;
     void *memory;
 };
 
@@ -297,7 +325,9 @@ struct gdr_call {
 
     bool warned;
     uint64_t events, events_seen, since; /* for the timeout */
-    uint64_t ask_at, ask_step, ask_events;
+    uint64_t events_counted;             /* by the engine's progress */
+    uint64_t ask_at, ask_step;
+    bool ask_quiet; /* nothing had happened at the last look */
 };
 
 struct gdr_engine {

@@ -3,41 +3,49 @@
  * order. A kernel behind kernels of the same stream does not wait for them. Nothing blocks a
  * stream, so a call may stand still as long as the application likes.
  */
-#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_items.h"
 
 /* The peer wants its flag in its window: our stream writes the source word first. */
 static gdr_status_t put_through_stream(gdr_context_t *context, uint32_t item, bool *issued)
 {
     gdr_status_t status;
 
-    *issued = gdr_issue_channel_free(context, item);
+    *issued = gdr_item_channel_free(context, item);
     if (!*issued)
         return GDR_OK;
     status = gdr_issue_source(context, item);
     if (status != GDR_OK)
         return status;
-    gdr_stream_expect(context->stream, context, item, true, true);
+    gdr_item_expect(context, item, true, true);
     gdr_item_enqueued(context, item);
     return GDR_OK;
 }
 
+static void look(gdr_context_t *context, uint32_t item)
+{
+    gdr_polled_t polled = gdr_item_flag(context, item);
+
+    if (gdr_word_load(polled.word) >= polled.value) {
+        context->stream->device->flush_due = true;
+        gdr_item_done(context, item);
+        return;
+    }
+    context->state[item] = GDR_ITEM_POLLED;
+    context->polled[context->npolled++] = polled;
+}
+
 static gdr_status_t issue(gdr_context_t *context, uint32_t item, bool *issued)
 {
-    uint8_t kind = context->program->items[item].kind;
+    uint8_t kind = context->items[item].kind;
 
     *issued = true;
     if (gdr_kind_is_kernel(kind))
         return gdr_issue_kernel(context, item);
     if (kind == GDR_STEP_WAIT) {
-        if (gdr_flag_arrived(context, item)) {
-            gdr_item_done(context, item);
-        } else {
-            context->items[item].state = GDR_ITEM_POLLED;
-            context->polled.index[context->polled.n++] = item;
-        }
+        look(context, item);
         return GDR_OK;
     }
-    if (gdr_kind_is_put(kind) && gdr_issue_to_window(context, item))
+    if (gdr_kind_is_put(kind) && gdr_item_to_window(context, item))
         return put_through_stream(context, item, issued);
     return gdr_issue_put(context, item);
 }

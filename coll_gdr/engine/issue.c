@@ -1,29 +1,14 @@
 /* What a single step does, whoever decided that it is its turn. */
-#include "engine/gdr_engine_priv.h"
-
-static const gdr_step_t *step_of(const gdr_context_t *context, uint32_t item)
-{
-    return &context->program->sched->steps[item];
-}
+#include "engine/gdr_items.h"
 
 static const gdr_layout_t *layout_of(const gdr_context_t *context)
 {
     return &context->call->planned->plan->layout;
 }
 
-static uint64_t part_offset(const gdr_context_t *context)
-{
-    return context->call->part * layout_of(context)->part_bytes;
-}
-
-static uint64_t ctl_part_offset(const gdr_context_t *context)
-{
-    return context->call->part * layout_of(context)->ctl_part_bytes;
-}
-
 static uint64_t slot_offset(const gdr_context_t *context, const gdr_operand_t *operand)
 {
-    return gdr_layout_slot(layout_of(context), context->index, operand->slot) + operand->offset;
+    return context->slot_offset + operand->slot * context->chunk_bytes + operand->offset;
 }
 
 static uint64_t operand_address(const gdr_context_t *context, const gdr_operand_t *operand)
@@ -34,14 +19,8 @@ static uint64_t operand_address(const gdr_context_t *context, const gdr_operand_
     case GDR_BUFFER_RECV:
         return context->recv + operand->offset;
     default:
-        return context->call->team->lane->window->address + context->window_offset +
-               slot_offset(context, operand);
+        return context->part_address + slot_offset(context, operand);
     }
-}
-
-static uint64_t put_value(const gdr_context_t *context, const gdr_step_t *step)
-{
-    return gdr_flag_value(context->call->number, context->instance + step->round);
 }
 
 /* Data that the network has just written may still be on its way to the device's memory. */
@@ -55,7 +34,7 @@ static gdr_status_t flush_arrivals(gdr_context_t *context)
     return device->caps.flush_rdma ? device->ops->flush_rdma_writes(device->dev) : GDR_OK;
 }
 
-gdr_status_t gdr_issue_follow(gdr_context_t *context)
+static gdr_status_t follow(gdr_context_t *context)
 {
     const gdr_call_desc_t *desc = &context->call->desc;
     const gdr_dev_ops_t *ops = context->stream->device->ops;
@@ -72,7 +51,7 @@ gdr_status_t gdr_issue_follow(gdr_context_t *context)
 
 gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
 {
-    const gdr_step_t *step = step_of(context, item);
+    const gdr_step_t *step = gdr_item_step(context, item);
     const gdr_operand_t *operands = &context->program->sched->operands[step->operand];
     const gdr_dev_ops_t *ops = context->stream->device->ops;
     gdr_dev_reduce_t reduce;
@@ -91,7 +70,7 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
         reduce.out[i] = operand_address(context, &operands[step->nin + i]);
     status = gdr_stream_mark(context->stream, true);
     if (status == GDR_OK)
-        status = gdr_issue_follow(context);
+        status = follow(context);
     if (status == GDR_OK)
         status = flush_arrivals(context);
     if (status == GDR_OK && step->bytes > 0) {
@@ -100,68 +79,35 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
     }
     if (status != GDR_OK)
         return status;
-    gdr_stream_expect(context->stream, context, item, context->program->items[item].wanted,
-                      context->program->items[item].urgent);
+    gdr_item_expect(context, item, context->items[item].wanted, context->items[item].urgent);
     gdr_item_enqueued(context, item);
     return GDR_OK;
 }
 
-uint64_t gdr_wait_value(const gdr_context_t *context, uint32_t item)
-{
-    return put_value(context, step_of(context, item));
-}
-
 uint64_t gdr_wait_address(const gdr_context_t *context, uint32_t item)
 {
-    return context->call->team->lane->window->address + context->window_offset +
-           gdr_layout_flag(layout_of(context), context->index, step_of(context, item)->flag);
-}
-
-bool gdr_flag_arrived(const gdr_context_t *context, uint32_t item)
-{
-    const uint8_t *page = gdr_context_engine(context)->page;
-    uint64_t offset =
-        gdr_layout_ctl_flag(layout_of(context), context->index, step_of(context, item)->flag);
-
-    if (gdr_word_load(page + context->ctl_offset + offset) < gdr_wait_value(context, item))
-        return false;
-    context->stream->device->flush_due = true;
-    return true;
-}
-
-bool gdr_issue_to_window(const gdr_context_t *context, uint32_t item)
-{
-    const gdr_call_t *call = context->call;
-    uint8_t bit = call->desc.blocking ? GDR_MODE_BIT_BLOCKING : GDR_MODE_BIT_NONBLOCKING;
-
-    return (gdr_member_look(call->team, step_of(context, item)->peer)->modes & bit) != 0;
-}
-
-bool gdr_issue_channel_free(const gdr_context_t *context, uint32_t item)
-{
-    int64_t prior = context->program->items[item].prior;
-
-    return prior < 0 || context->items[prior].state == GDR_ITEM_DONE;
+    return context->part_address +
+           gdr_layout_flag(layout_of(context), context->index, gdr_item_step(context, item)->flag);
 }
 
 gdr_status_t gdr_issue_source(gdr_context_t *context, uint32_t item)
 {
-    const gdr_step_t *step = step_of(context, item);
-    uint64_t address = context->call->team->lane->window->address + context->window_offset +
+    const gdr_step_t *step = gdr_item_step(context, item);
+    uint64_t address = context->part_address +
                        gdr_layout_source(layout_of(context), context->index, step->channel);
 
     return context->stream->device->ops->write_word(context->stream->handle, address,
-                                                    put_value(context, step));
+                                                    gdr_item_value(context, item));
 }
 
 /* Instance i - 1 of the channel was read at the peer; true where there was none in this call. */
 static bool credit_is_there(const gdr_context_t *context, uint32_t item)
 {
-    const gdr_step_t *step = step_of(context, item);
+    const gdr_step_t *step = gdr_item_step(context, item);
     const gdr_planned_t *planned = context->call->planned;
     const gdr_program_t *program = context->program;
     int64_t prior = program->items[item].prior;
-    uint64_t instance = context->instance, offset;
+    uint64_t value = context->value;
 
     if (prior < 0) { /* then it was the last one of the context's segment before */
         if (context->segment < planned->plan->layout.depth)
@@ -170,12 +116,10 @@ static bool credit_is_there(const gdr_context_t *context, uint32_t item)
         prior = program->last_written[step->channel];
         if (prior < 0)
             return true;
-        instance -= program->sched->rounds;
+        value -= program->sched->rounds;
     }
-    instance += program->sched->steps[prior].round;
-    offset = gdr_layout_ctl_credit(layout_of(context), context->index, step->channel);
-    return gdr_word_load(gdr_context_engine(context)->page + context->ctl_offset + offset) >=
-           gdr_flag_value(context->call->number, instance);
+    value += program->sched->steps[prior].round;
+    return gdr_word_load(&context->credits[step->channel]) >= value;
 }
 
 /* Source word of a host flag or credit: written by the CPU, free since its last op is done. */
@@ -191,30 +135,30 @@ static void word_fill(const gdr_context_t *context, gdr_net_word_t *word, uint64
 
 static void word_of_flag(const gdr_context_t *context, uint32_t item, gdr_net_word_t *word)
 {
-    const gdr_step_t *step = step_of(context, item);
-    const gdr_member_t *member = gdr_member_look(context->call->team, step->peer);
+    const gdr_step_t *step = gdr_item_step(context, item);
+    const gdr_member_t *member = gdr_item_peer(context, item);
     const gdr_layout_t *layout = layout_of(context);
 
-    if (gdr_issue_to_window(context, item)) {
+    if (gdr_item_to_window(context, item)) {
         word->rmem = member->window;
-        word->roff = member->offset + part_offset(context) +
+        word->roff = member->offset + context->part_offset +
                      gdr_layout_flag(layout, context->index, step->flag);
-        word->lmem = context->call->team->lane->window->mem;
+        word->lmem = context->mem;
         word->loff =
             context->window_offset + gdr_layout_source(layout, context->index, step->channel);
         return;
     }
     word->rmem = member->page;
-    word->roff = member->ctl_offset + ctl_part_offset(context) +
+    word->roff = member->ctl_offset + context->ctl_part_offset +
                  gdr_layout_ctl_flag(layout, context->index, step->flag);
     word_fill(context, word, gdr_layout_ctl_flag_source(layout, context->index, step->channel),
-              put_value(context, step));
+              gdr_item_value(context, item));
 }
 
 static void post_data(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
-    const gdr_step_t *step = step_of(context, item);
-    const gdr_member_t *member = gdr_member_look(context->call->team, step->peer);
+    const gdr_step_t *step = gdr_item_step(context, item);
+    const gdr_member_t *member = gdr_item_peer(context, item);
     const gdr_operand_t *operands = &context->program->sched->operands[step->operand];
     gdr_engine_t *engine = gdr_context_engine(context);
     uint64_t bytes = step->kind == GDR_STEP_PUT ? step->bytes : 0;
@@ -224,47 +168,37 @@ static void post_data(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
     word_of_flag(context, item, &word);
     if (bytes > 0) {
         loff = context->window_offset + slot_offset(context, &operands[0]);
-        roff = member->offset + part_offset(context) + slot_offset(context, &operands[1]);
+        roff = member->offset + context->part_offset + slot_offset(context, &operands[1]);
         gdr_stat_add(&engine->stats.puts, 1);
         gdr_stat_add(&engine->stats.put_bytes, bytes);
     }
     gdr_stat_add(&engine->stats.signals, 1);
-    engine->net_ops->put(member->proc->peer, member->window, roff,
-                         context->call->team->lane->window->mem, loff, bytes, &word, op);
+    engine->net_ops->put(member->proc->peer, member->window, roff, context->mem, loff, bytes, &word,
+                         op);
 }
 
 static void post_credit(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
-    const gdr_step_t *wait = step_of(context, context->program->items[item].wait);
-    const gdr_member_t *member = gdr_member_look(context->call->team, wait->peer);
+    const gdr_step_t *wait = gdr_item_step(context, context->items[item].wait);
+    const gdr_member_t *member = gdr_item_peer(context, item);
     const gdr_layout_t *layout = layout_of(context);
     gdr_engine_t *engine = gdr_context_engine(context);
     gdr_net_word_t word;
 
     word.rmem = member->page;
-    word.roff = member->ctl_offset + ctl_part_offset(context) +
+    word.roff = member->ctl_offset + context->ctl_part_offset +
                 gdr_layout_ctl_credit(layout, context->index, wait->channel);
     word_fill(context, &word, gdr_layout_ctl_credit_source(layout, context->index, wait->flag),
-              put_value(context, wait));
+              context->value + wait->round);
     gdr_stat_add(&engine->stats.signals, 1);
     engine->net_ops->put(member->proc->peer, member->page, 0, engine->page_mem, 0, 0, &word, op);
-}
-
-gdr_net_op_t *gdr_issue_op(gdr_context_t *context, uint32_t item)
-{
-    const gdr_program_t *program = context->program;
-
-    if (program->items[item].kind == GDR_ITEM_CREDIT)
-        return &context
-                    ->ops[program->nchannels + step_of(context, program->items[item].wait)->flag];
-    return &context->ops[step_of(context, item)->channel];
 }
 
 static gdr_status_t post(gdr_context_t *context, uint32_t item, gdr_net_op_t *op)
 {
     if (gdr_context_engine(context)->lost) /* the stream may have been let go: nothing is right */
         return GDR_ERR_NET;
-    if (context->program->items[item].kind == GDR_ITEM_CREDIT) {
+    if (context->items[item].kind == GDR_ITEM_CREDIT) {
         post_credit(context, item, op);
     } else {
         /* The source may be a slot that the network has just filled. */
@@ -275,8 +209,8 @@ static gdr_status_t post(gdr_context_t *context, uint32_t item, gdr_net_op_t *op
         post_data(context, item, op);
     }
     if (op->status == GDR_INPROGRESS) {
-        context->items[item].state = GDR_ITEM_POSTED;
-        context->posted.index[context->posted.n++] = item;
+        context->state[item] = GDR_ITEM_POSTED;
+        context->posted[context->nposted++] = (gdr_posted_t){op, item};
     } else if (op->status == GDR_OK) {
         gdr_item_done(context, item);
     }
@@ -285,17 +219,17 @@ static gdr_status_t post(gdr_context_t *context, uint32_t item, gdr_net_op_t *op
 
 static bool may_post(const gdr_context_t *context, uint32_t item, const gdr_net_op_t *op)
 {
-    return op->status != GDR_INPROGRESS && (context->program->items[item].kind == GDR_ITEM_CREDIT ||
-                                            credit_is_there(context, item));
+    return op->status != GDR_INPROGRESS &&
+           (context->items[item].kind == GDR_ITEM_CREDIT || credit_is_there(context, item));
 }
 
 gdr_status_t gdr_issue_put(gdr_context_t *context, uint32_t item)
 {
-    gdr_net_op_t *op = gdr_issue_op(context, item);
+    gdr_net_op_t *op = gdr_item_op(context, item);
 
     if (may_post(context, item, op))
         return post(context, item, op);
-    context->items[item].state = GDR_ITEM_HELD;
+    context->state[item] = GDR_ITEM_HELD;
     context->held.index[context->held.n++] = item;
     return GDR_OK;
 }
@@ -307,7 +241,7 @@ gdr_status_t gdr_issue_held(gdr_context_t *context)
 
     while (i < held->n) {
         uint32_t item = held->index[i];
-        gdr_net_op_t *op = gdr_issue_op(context, item);
+        gdr_net_op_t *op = gdr_item_op(context, item);
         gdr_status_t status;
 
         if (!may_post(context, item, op)) {

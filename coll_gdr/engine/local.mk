@@ -4,7 +4,8 @@ libgdr_engine_la_SOURCES = \
 	coll_gdr/engine/gdr_clock.h coll_gdr/engine/gdr_ctl.h coll_gdr/engine/gdr_net.h \
 	coll_gdr/engine/gdr_dev.h coll_gdr/engine/gdr_engine.h \
 	coll_gdr/engine/gdr_engine_types.h coll_gdr/engine/gdr_engine_priv.h \
-	coll_gdr/engine/gdr_lock.h coll_gdr/engine/gdr_messages.h coll_gdr/engine/gdr_program.h \
+	coll_gdr/engine/gdr_items.h coll_gdr/engine/gdr_lock.h coll_gdr/engine/gdr_messages.h \
+	coll_gdr/engine/gdr_program.h \
 	coll_gdr/engine/engine.c coll_gdr/engine/team.c coll_gdr/engine/vote.c \
 	coll_gdr/engine/messages.c coll_gdr/engine/peers.c coll_gdr/engine/windows.c \
 	coll_gdr/engine/lanes.c coll_gdr/engine/lost.c coll_gdr/engine/streams.c \

@@ -94,8 +94,6 @@ bool gdr_lost_holds(const gdr_engine_t *engine)
     const gdr_team_t *team;
     unsigned i;
 
-    if (engine->unfit == NULL)
-        return false;
     for (team = engine->active; team != NULL; team = team->next_active) {
         for (i = 0; i < GDR_LANE_CALLS; i++) {
             if (team->running[i] != NULL && call_holds(team->running[i]))

@@ -4,25 +4,24 @@
  * behind waits that are still open, and the CPU only posts puts; otherwise the CPU learns of the
  * end of each wait first.
  */
-#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_items.h"
 
 static gdr_status_t enqueue_wait(gdr_context_t *context, uint32_t item)
 {
     bool ahead = context->call->ahead;
     gdr_status_t status;
 
-    if (context->items[item].state != GDR_ITEM_IDLE)
+    if (context->state[item] != GDR_ITEM_IDLE)
         return GDR_OK;
     /* A credit that depends on what is in the stream must not hang on this wait. */
     status = gdr_stream_mark(context->stream, false);
     if (status == GDR_OK)
         status = context->stream->device->ops->wait_word(context->stream->handle,
                                                          gdr_wait_address(context, item),
-                                                         gdr_wait_value(context, item));
+                                                         gdr_item_value(context, item));
     if (status != GDR_OK)
         return status;
-    gdr_stream_expect(context->stream, context, item,
-                      !ahead || context->program->items[item].wanted, !ahead);
+    gdr_item_expect(context, item, !ahead || context->items[item].wanted, !ahead);
     gdr_item_enqueued(context, item);
     return GDR_OK;
 }
@@ -45,7 +44,7 @@ static gdr_status_t enqueue_deps(gdr_context_t *context, uint32_t item, bool *go
             status = enqueue_wait(context, dep);
         if (status != GDR_OK)
             return status;
-        if (context->items[dep].state == GDR_ITEM_DONE)
+        if (context->state[dep] == GDR_ITEM_DONE)
             continue;
         *pending = true;
         if (gdr_kind_is_put(kind) || (kind == GDR_STEP_WAIT && !context->call->ahead))
@@ -58,8 +57,8 @@ static gdr_status_t enqueue_put(gdr_context_t *context, uint32_t item, bool pend
 {
     gdr_status_t status = GDR_OK;
 
-    if (gdr_issue_to_window(context, item)) {
-        *go = gdr_issue_channel_free(context, item);
+    if (gdr_item_to_window(context, item)) {
+        *go = gdr_item_channel_free(context, item);
         if (!*go)
             return GDR_OK;
         status = gdr_issue_source(context, item);
@@ -68,14 +67,14 @@ static gdr_status_t enqueue_put(gdr_context_t *context, uint32_t item, bool pend
     }
     if (status != GDR_OK)
         return status;
-    gdr_stream_expect(context->stream, context, item, true, true);
+    gdr_item_expect(context, item, true, true);
     gdr_item_enqueued(context, item);
     return GDR_OK;
 }
 
 static gdr_status_t enqueue(gdr_context_t *context, uint32_t item, bool *go)
 {
-    const gdr_item_t *fixed = &context->program->items[item];
+    const gdr_item_t *fixed = &context->items[item];
     bool pending;
     gdr_status_t status;
 
@@ -89,8 +88,10 @@ static gdr_status_t enqueue(gdr_context_t *context, uint32_t item, bool *go)
                                            : enqueue_put(context, item, pending, go);
 }
 
+/* Only the end of an item, of whatever kind, lets the cursor go on. */
 gdr_status_t gdr_ordered_advance(gdr_context_t *context)
 {
+    context->moved = false;
     while (context->cursor < context->program->sched->nsteps) {
         bool go;
         gdr_status_t status = enqueue(context, context->cursor, &go);

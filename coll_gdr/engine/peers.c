@@ -236,12 +236,10 @@ gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
     uint32_t i;
 
     for (i = 0; i < planned->npeers && status == GDR_OK && !planned->wired; i++) {
-        gdr_member_t *member = gdr_member_get(team, planned->peers[i]);
+        gdr_member_t *member = planned->peers[i];
 
-        if (member == NULL)
-            return GDR_ERR_NO_MEMORY;
         if (member->proc == NULL)
-            member->proc = gdr_proc_get(team->engine, team->procs[planned->peers[i]]);
+            member->proc = gdr_proc_get(team->engine, team->procs[member->rank]);
         if (member->proc == NULL)
             return GDR_ERR_NO_MEMORY;
         if (!member->pushed)

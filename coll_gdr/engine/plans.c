@@ -26,23 +26,40 @@ static void mark_peers(const gdr_sched_t *sched, uint8_t *seen, uint32_t *n)
     }
 }
 
-static gdr_status_t list_peers(const gdr_team_t *team, gdr_planned_t *planned)
+/* The schedules' peers, ascending; planned->npeers of them. NULL: no memory. */
+static int32_t *list_ranks(const gdr_team_t *team, gdr_planned_t *planned)
 {
     uint8_t *seen = calloc((size_t)team->size, 1);
+    int32_t *ranks = NULL;
     uint32_t n = 0;
     int32_t rank;
 
     if (seen == NULL)
-        return GDR_ERR_NO_MEMORY;
+        return NULL;
     mark_peers(planned->plan->full, seen, &n);
     mark_peers(planned->plan->last, seen, &n);
-    planned->peers = calloc((size_t)n + 1, sizeof(*planned->peers));
-    for (rank = 0; rank < team->size && planned->peers != NULL; rank++) {
+    ranks = calloc((size_t)n + 1, sizeof(*ranks));
+    for (rank = 0; rank < team->size && ranks != NULL; rank++) {
         if (seen[rank])
-            planned->peers[planned->npeers++] = rank;
+            ranks[planned->npeers++] = rank;
     }
     free(seen);
-    return planned->peers != NULL ? GDR_OK : GDR_ERR_NO_MEMORY;
+    return ranks;
+}
+
+static gdr_status_t find_members(gdr_team_t *team, gdr_planned_t *planned, const int32_t *ranks)
+{
+    uint32_t i;
+
+    planned->peers = calloc((size_t)planned->npeers + 1, sizeof(gdr_member_t *));
+    if (planned->peers == NULL)
+        return GDR_ERR_NO_MEMORY;
+    for (i = 0; i < planned->npeers; i++) {
+        planned->peers[i] = gdr_member_get(team, ranks[i]);
+        if (planned->peers[i] == NULL)
+            return GDR_ERR_NO_MEMORY;
+    }
+    return GDR_OK;
 }
 
 /* An input in a mapped peer's window would be refused here: nothing generates one yet. */
@@ -50,7 +67,7 @@ static bool operands_are_own(const gdr_sched_t *sched)
 {
     uint32_t i, k;
 
-    for (i = 0; sched != NULL && i < sched->nsteps; i++) {
+    for (i = 0; i < sched->nsteps; i++) {
         const gdr_step_t *step = &sched->steps[i];
 
         for (k = 0; gdr_kind_is_kernel(step->kind) && k < step->nin + step->nout; k++) {
@@ -61,18 +78,32 @@ static bool operands_are_own(const gdr_sched_t *sched)
     return true;
 }
 
-static gdr_status_t make_programs(gdr_planned_t *planned)
+static gdr_status_t make_program(const gdr_planned_t *planned, const gdr_sched_t *sched,
+                                 const int32_t *ranks, gdr_program_t **program)
 {
-    const gdr_plan_t *plan = planned->plan;
-    const gdr_shape_t *shape = &plan->layout.shape;
-    gdr_status_t status = GDR_OK;
+    const gdr_shape_t *shape = &planned->plan->layout.shape;
 
-    if (!operands_are_own(plan->full) || !operands_are_own(plan->last))
+    if (sched == NULL)
+        return GDR_OK;
+    if (!operands_are_own(sched))
         return GDR_ERR_UNSUPPORTED;
-    if (plan->full != NULL)
-        status = gdr_program_make(plan->full, shape->nflags, shape->nchannels, &planned->full);
+    return gdr_program_make(sched, shape->nflags, shape->nchannels, ranks, planned->npeers,
+                            program);
+}
+
+static gdr_status_t make_programs(gdr_team_t *team, gdr_planned_t *planned)
+{
+    int32_t *ranks = list_ranks(team, planned);
+    gdr_status_t status;
+
+    if (ranks == NULL)
+        return GDR_ERR_NO_MEMORY;
+    status = find_members(team, planned, ranks);
     if (status == GDR_OK)
-        status = gdr_program_make(plan->last, shape->nflags, shape->nchannels, &planned->last);
+        status = make_program(planned, planned->plan->full, ranks, &planned->full);
+    if (status == GDR_OK)
+        status = make_program(planned, planned->plan->last, ranks, &planned->last);
+    free(ranks);
     return status;
 }
 
@@ -107,9 +138,7 @@ static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
         return GDR_OK;
     }
     if (status == GDR_OK)
-        status = make_programs(planned);
-    if (status == GDR_OK)
-        status = list_peers(team, planned);
+        status = make_programs(team, planned);
     if (status != GDR_OK)
         gdr_error(team->engine->ports.log, "no plan for %llu elements of %u bytes on %d ranks: %s",
                   (unsigned long long)planned->count, planned->type_bytes, team->size,

@@ -83,7 +83,7 @@ static void each_edge(gdr_program_t *program, edge_fn fn, uint32_t *cursor)
 static void count_edge(gdr_program_t *program, uint32_t from, uint32_t to, uint32_t *cursor)
 {
     (void)cursor;
-    program->items[to].missing++;
+    program->missing[to]++;
     if (edge_is_order(program, from, to)) {
         program->items[from].norder++;
     } else {
@@ -126,6 +126,40 @@ static gdr_status_t link_items(gdr_program_t *program)
     }
     each_edge(program, store_edge, cursor);
     free(cursor);
+    for (i = 0; i < program->nitems; i++) {
+        if (program->missing[i] == 0)
+            program->first[program->nfirst++] = i;
+    }
+    return GDR_OK;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Before the rounds are numbered: a step's item says for whom it is, a credit's as its WAIT's. */
+static gdr_status_t name_peers(gdr_program_t *program, const int32_t *ranks, uint32_t nranks)
+{
+    const gdr_sched_t *sched = program->sched;
+    uint32_t i;
+
+    for (i = 0; i < program->nitems; i++) {
+        gdr_item_t *item = &program->items[i];
+        const gdr_credit_t *credit = i < sched->nsteps ? NULL : &sched->credits[i - sched->nsteps];
+        const gdr_step_t *step = &sched->steps[credit != NULL ? credit->wait : i];
+        const int32_t *found;
+
+        if (gdr_kind_is_kernel(step->kind))
+            continue;
+        found = bsearch(&step->peer, ranks, nranks, sizeof(*ranks), by_rank);
+        if (found == NULL)
+            return GDR_ERR_INVALID;
+        item->peer = (uint32_t)(found - ranks);
+        item->op = credit != NULL ? program->nchannels + step->flag : step->channel;
+    }
     return GDR_OK;
 }
 
@@ -159,17 +193,20 @@ static void number_rounds(gdr_program_t *program, int64_t *last_wait)
     }
 }
 
-static gdr_status_t fill(gdr_program_t *program)
+static gdr_status_t fill(gdr_program_t *program, const int32_t *ranks, uint32_t nranks)
 {
     uint32_t i;
+    gdr_status_t status;
     int64_t *last_wait;
 
     program->items = calloc((size_t)program->nitems + 1, sizeof(*program->items));
+    program->missing = calloc((size_t)program->nitems + 1, sizeof(*program->missing));
+    program->first = calloc((size_t)program->nitems + 1, sizeof(*program->first));
     program->waited = calloc((size_t)program->nflags + 1, sizeof(*program->waited));
     program->last_written = calloc((size_t)program->nchannels + 1, sizeof(*program->last_written));
     last_wait = calloc((size_t)program->nflags + 1, sizeof(*last_wait));
-    if (program->items == NULL || program->waited == NULL || program->last_written == NULL ||
-        last_wait == NULL) {
+    if (program->items == NULL || program->missing == NULL || program->first == NULL ||
+        program->waited == NULL || program->last_written == NULL || last_wait == NULL) {
         free(last_wait);
         return GDR_ERR_NO_MEMORY;
     }
@@ -177,13 +214,15 @@ static gdr_status_t fill(gdr_program_t *program)
         program->last_written[i] = -1;
     for (i = 0; i < program->nflags; i++)
         last_wait[i] = -1;
-    number_rounds(program, last_wait);
+    status = name_peers(program, ranks, nranks);
+    if (status == GDR_OK)
+        number_rounds(program, last_wait);
     free(last_wait);
-    return link_items(program);
+    return status == GDR_OK ? link_items(program) : status;
 }
 
 gdr_status_t gdr_program_make(const gdr_sched_t *sched, uint32_t nflags, uint32_t nchannels,
-                              gdr_program_t **program)
+                              const int32_t *ranks, uint32_t nranks, gdr_program_t **program)
 {
     gdr_program_t *made;
     gdr_status_t status;
@@ -197,7 +236,8 @@ gdr_status_t gdr_program_make(const gdr_sched_t *sched, uint32_t nflags, uint32_
     made->nitems = sched->nsteps + sched->ncredits;
     made->nflags = nflags;
     made->nchannels = nchannels;
-    status = fill(made);
+    made->nops = nchannels + nflags;
+    status = fill(made, ranks, nranks);
     if (status != GDR_OK) {
         gdr_program_free(made);
         return status;
@@ -211,6 +251,8 @@ void gdr_program_free(gdr_program_t *program)
     if (program == NULL)
         return;
     free(program->items);
+    free(program->missing);
+    free(program->first);
     free(program->successors);
     free(program->waited);
     free(program->last_written);

@@ -1,4 +1,4 @@
-#include "engine/gdr_engine_priv.h"
+#include "engine/gdr_items.h"
 
 #include <stdlib.h>
 
@@ -93,21 +93,6 @@ void gdr_stream_release(gdr_stream_t *stream)
 {
     if (--stream->users == 0)
         stream->ordered = false;
-}
-
-void gdr_stream_expect(gdr_stream_t *stream, gdr_context_t *context, uint32_t item, bool wanted,
-                       bool urgent)
-{
-    gdr_token_t *token = &context->items[item].token;
-
-    token->next = NULL;
-    token->context = context;
-    token->item = item;
-    token->sequence = stream->written + 1;
-    *stream->last = token;
-    stream->last = &token->next;
-    stream->wanted |= wanted;
-    stream->urgent |= urgent;
 }
 
 gdr_status_t gdr_stream_mark(gdr_stream_t *stream, bool urgent)

@@ -78,8 +78,9 @@ class Mutant:
 class Tree:
     """A copy of the sources and a build of it, where mutants are tried one after another."""
 
-    def __init__(self, name, mutants):
+    def __init__(self, name, mutants, broken):
         self.mutants = mutants
+        self.broken = broken
         self.copy = os.path.join(ROOT, name, "src")
         self.obj = os.path.join(ROOT, name, "obj")
         self.logs = os.path.join(ROOT, name, "logs")
@@ -128,8 +129,8 @@ class Tree:
                 shutil.copytree(source, target, ignore=skip)
             elif os.path.exists(source):
                 shutil.copy2(source, target)
-        # An earlier run may have left objects of files that were broken then.
-        for path in {name for mutant in self.mutants for name, _, _ in mutant.edits}:
+        # An earlier run, of other mutants, may have left objects of files that were broken then.
+        for path in self.broken:
             os.utime(os.path.join(self.copy, path))
         flags = subprocess.run([os.path.join(BUILD, "config.status"), "--config"], check=True,
                                capture_output=True, text=True).stdout.strip()
@@ -213,13 +214,14 @@ def main():
     folder = os.path.dirname(os.path.abspath(__file__))
     paths = sorted(glob.glob(os.path.join(folder, "*.mutant")))
     mutants = [Mutant(path) for path in paths]
+    broken = {name for mutant in mutants for name, _, _ in mutant.edits}
     if len(sys.argv) > 1:
         unknown = set(sys.argv[1:]) - {mutant.name for mutant in mutants}
         if unknown:
             raise SystemExit(f"no such mutant: {' '.join(sorted(unknown))}")
         mutants = [mutant for mutant in mutants if mutant.name in sys.argv[1:]]
-    trees = [Tree("programs", [mutant for mutant in mutants if not mutant.is_script]),
-             Tree("scripts", [mutant for mutant in mutants if mutant.is_script])]
+    trees = [Tree("programs", [mutant for mutant in mutants if not mutant.is_script], broken),
+             Tree("scripts", [mutant for mutant in mutants if mutant.is_script], broken)]
     threads = [threading.Thread(target=tree.try_all) for tree in trees if tree.mutants]
     for thread in threads:
         thread.start()

@@ -58,8 +58,11 @@ int main(int argc, char **argv)
     options = sim_options(nprocs, 1);
     options.reenter = options.late_words = false;
     c = sim_case(&options, argv[1], mode);
-    for (k = 0; k < nprocs; k++) /* many steps, few elements */
+    for (k = 0; k < nprocs; k++) { /* many steps, few elements */
         c.world->procs[k].config.plan.chunk_size = 256;
+        /* Time leaps: nobody waits so long that it asks where the others are. */
+        c.world->procs[k].config.ask_ns = 1000000000;
+    }
     team = sim_script_team(c.script);
     c.script->hook = settle;
     sim_start(c.world);

@@ -69,9 +69,13 @@ static gdr_sched_t *small_schedule(void)
 
 static void expect_program(gdr_sched_t *sched, gdr_status_t status)
 {
+    const int32_t ranks[] = {1, 2}, others[] = {0, 2};
     gdr_program_t *program = NULL;
 
-    assert_int_equal(gdr_program_make(sched, 1, 1, &program), status);
+    assert_int_equal(gdr_program_make(sched, 1, 1, ranks, 2, &program), status);
+    gdr_program_free(program);
+    program = NULL;
+    assert_int_equal(gdr_program_make(sched, 1, 1, others, 2, &program), GDR_ERR_INVALID);
     gdr_program_free(program);
 }
 
