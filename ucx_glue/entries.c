@@ -122,6 +122,11 @@ static gdr_status_t map(gdr_net_rmem_t *rmem, uint64_t *address)
     return status;
 }
 
+static bool maps(const gdr_net_t *net)
+{
+    return net->maps_windows;
+}
+
 static void put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_net_mem_t *lmem,
                 uint64_t loff, size_t bytes, const gdr_net_word_t *word, gdr_net_op_t *op)
 {
@@ -162,6 +167,7 @@ const gdr_net_ops_t gdr_ucx_ops = {
     .import = import,
     .release = release,
     .map = map,
+    .maps = maps,
     .put = put,
     .flush = flush,
     .peer_status = gdr_ucx_peer_status,

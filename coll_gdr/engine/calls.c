@@ -344,13 +344,14 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
         return GDR_OK;
     }
     gdr_devices_check(team->engine);
-    if (team->device->generation == 0 || team->engine->unfit != NULL || team->unreached != GDR_OK)
+    if (team->device->generation == 0 || team->engine->unfit != NULL || team->unreached != GDR_OK ||
+        team->unmapped)
         return renew(team, call);
     status = gdr_device_prepare(team->device, call->desc.op, call->desc.type);
     if (status != GDR_OK)
         return refuse_first(team, status);
     status = gdr_peers_wire(team, planned);
-    if (team->unreached != GDR_OK)
+    if (team->unreached != GDR_OK || team->unmapped)
         return renew(team, call);
     if (status != GDR_OK) {
         team->wiring = status == GDR_INPROGRESS ? planned : NULL;

@@ -148,6 +148,7 @@ void gdr_engine_stats(const gdr_engine_t *engine, gdr_engine_stats_t *stats)
     stats->kernels = __atomic_load_n(&from->kernels, __ATOMIC_RELAXED);
     stats->puts = __atomic_load_n(&from->puts, __ATOMIC_RELAXED);
     stats->put_bytes = __atomic_load_n(&from->put_bytes, __ATOMIC_RELAXED);
+    stats->pull_bytes = __atomic_load_n(&from->pull_bytes, __ATOMIC_RELAXED);
     stats->signals = __atomic_load_n(&from->signals, __ATOMIC_RELAXED);
     stats->declined = __atomic_load_n(&from->declined, __ATOMIC_RELAXED);
     stats->turned = __atomic_load_n(&from->turned, __ATOMIC_RELAXED);

@@ -48,6 +48,8 @@ typedef struct gdr_engine_config {
     uint64_t ctl_bytes;      /* of the control page */
     gdr_flags_mode_t flags;  /* auto = device flags for stream-ordered calls, else host flags */
     gdr_mode_t stream_waits; /* auto = blocking calls below MPI_THREAD_MULTIPLE */
+    gdr_mode_t mapped;       /* kernels read windows of the node: auto = where they can be mapped;
+                              * on = and a process says so where they cannot */
     bool thread_multiple;    /* this process's thread level */
     uint64_t node;           /* equal on processes that share a node; 0: not known */
     uint64_t timeout_ns;     /* say once what a call waits for; 0 = never */
@@ -59,14 +61,15 @@ void gdr_engine_config_init(gdr_engine_config_t *config); /* the documented defa
 
 /* Counters since gdr_engine_create; plain reads, monotonic. */
 typedef struct gdr_engine_stats {
-    uint64_t calls;     /* completed on the device */
-    uint64_t kernels;   /* launched */
-    uint64_t puts;      /* data puts posted */
-    uint64_t put_bytes; /* payload bytes of them */
-    uint64_t signals;   /* flag and credit words put */
-    uint64_t declined;  /* calls that ended with GDR_ERR_DECLINED */
-    uint64_t turned;    /* calls that ended with GDR_ERR_MIXED */
-    uint64_t questions; /* sent to members: which way did you go? */
+    uint64_t calls;      /* completed on the device */
+    uint64_t kernels;    /* launched */
+    uint64_t puts;       /* data puts posted */
+    uint64_t put_bytes;  /* payload bytes of them */
+    uint64_t pull_bytes; /* that kernels read from windows of other ranks */
+    uint64_t signals;    /* flag and credit words put */
+    uint64_t declined;   /* calls that ended with GDR_ERR_DECLINED */
+    uint64_t turned;     /* calls that ended with GDR_ERR_MIXED */
+    uint64_t questions;  /* sent to members: which way did you go? */
 } gdr_engine_stats_t;
 
 /* Copies config and ports (what ports point to must outlive the engine). */

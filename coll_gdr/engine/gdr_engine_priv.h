@@ -82,7 +82,10 @@ gdr_proc_t *gdr_proc_get(gdr_engine_t *engine, int proc);  /* made if need be; N
 void gdr_procs_close(gdr_engine_t *engine);
 /* GDR_MODE_BIT_*: where this process wants its flags, for calls of either kind. */
 uint32_t gdr_peers_own_modes(const gdr_team_t *team);
-/* GDR_OK when every peer of the plan is ready; GDR_INPROGRESS while some lane is awaited. */
+/* Whether this process can map windows of its node, as far as it knows; with a network. */
+bool gdr_peers_map(const gdr_engine_t *engine);
+/* GDR_OK when every peer of the plan is ready; GDR_INPROGRESS while some lane is awaited. Sets
+ * team->unmapped if a window that kernels of the plan read cannot be mapped. */
 gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned);
 gdr_status_t gdr_peers_on_proc(gdr_engine_t *engine, gdr_proc_t *proc, const void *payload,
                                size_t bytes);
@@ -182,7 +185,7 @@ void gdr_nodes_tell(gdr_team_t *team);
 gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
                                   const void *payload, size_t bytes);
 /* With the verdict: what was told is for plans from now on. */
-gdr_status_t gdr_nodes_settle(gdr_team_t *team);
+gdr_status_t gdr_nodes_settle(gdr_team_t *team, bool mapped);
 
 /* fail.c */
 

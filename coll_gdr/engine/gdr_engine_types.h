@@ -111,11 +111,12 @@ struct gdr_proc {
     uint8_t parts_type;
 };
 
-/* What puts from one of our devices to another process's window need. */
+/* What puts from one of our devices to another process's window need, and kernels that read it. */
 typedef struct gdr_import {
     struct gdr_import *next;
     const gdr_device_t *from;
     gdr_net_rmem_t *rmem;
+    uint64_t mapped; /* device address, 0: not asked for yet */
 } gdr_import_t;
 
 /* A window of another process. */
@@ -130,8 +131,9 @@ typedef struct gdr_rwindow {
 /* A member as seen by this process's team. */
 typedef struct gdr_member {
     gdr_proc_t *proc;
-    gdr_net_rmem_t *window, *page;
-    uint64_t offset, ctl_offset; /* of its lane */
+    gdr_import_t *import;
+    gdr_net_rmem_t *window, *page; /* window: the import's */
+    uint64_t offset, ctl_offset;   /* of its lane */
     uint32_t window_id;
     uint32_t asked; /* the last round of questions that it was in */
     int32_t rank;
@@ -150,6 +152,7 @@ typedef struct gdr_planned {
     uint32_t type_bytes;
     bool commutative;
     bool wired;       /* all its peers are ready */
+    bool pulls;       /* kernels read windows of the node's other ranks */
     uint32_t users;   /* calls in flight */
     uint64_t used;    /* for replacing the one that was used least recently */
     gdr_plan_t *plan; /* NULL: no algorithm serves it */
@@ -181,6 +184,7 @@ struct gdr_team {
     bool eligible, active;
     bool device_flags; /* every member's device has stream words */
     bool renewing;     /* the epoch has ended but some of its calls still run */
+    bool unmapped;     /* a window of the node could not be mapped: all vote again */
 
     gdr_device_t *device;
     gdr_lane_t *lane;
@@ -216,7 +220,7 @@ struct gdr_team {
     uint64_t max_call, max_index, config_hash;
     int32_t votes;
     int32_t compute_capability;
-    bool verdict_given, words_all;
+    bool verdict_given, words_all, maps_all;
 };
 
 /* Of an item (step or credit) of the segment that a context runs. */
@@ -354,6 +358,8 @@ struct gdr_engine {
     uint32_t next_window;
 
     gdr_device_t *devices;
+    bool unmapped_said;
+    bool maps_failed;  /* a window could not be mapped: this process asks for no more */
     bool lost;         /* a peer has failed, and the calls have not been told yet */
     const char *unfit; /* why this process serves no further call on the device; NULL: it does */
     gdr_team_t *teams[GDR_TEAM_BUCKETS];

@@ -6,7 +6,7 @@
 #include "engine/gdr_engine_types.h"
 
 enum {
-    GDR_MESSAGE_MAGIC = 0x47445232, /* "GDR2": also the version of what follows */
+    GDR_MESSAGE_MAGIC = 0x47445233, /* "GDR3": also the version of what follows */
     GDR_MESSAGE_TOTAL_MAX = 64 * 1024,
     GDR_ORPHAN_BYTES_MAX = 1 << 20
 };
@@ -27,7 +27,7 @@ typedef struct gdr_vote_body {
     uint32_t can;
     int32_t compute_capability;
     uint32_t stream_words;
-    uint32_t reserved;
+    uint32_t maps; /* the voter can map windows of its node, as far as it knows */
     uint64_t config_hash;
     uint64_t last_call;
     uint64_t from;                 /* of a new epoch, see gdr_team_t */
@@ -40,7 +40,7 @@ typedef struct gdr_verdict_body {
     uint32_t go;
     int32_t decliner;
     uint32_t stream_words;
-    uint32_t reserved;
+    uint32_t mapped; /* plans read windows of the node */
     uint64_t base;
     uint64_t first; /* index of the first call in the lanes */
     char reason[GDR_REASON_BYTES];

@@ -63,9 +63,11 @@ typedef struct gdr_net_ops {
                            size_t bytes, gdr_net_rmem_t **rmem);
     void (*release)(gdr_net_rmem_t *rmem);
 
-    /* Device address of the peer's region in this process, valid until release();
-     * GDR_ERR_UNSUPPORTED where there is none. */
+    /* Device address of the peer's region in this process, for kernels of the device that it was
+     * imported for, valid until release(); GDR_ERR_UNSUPPORTED where there is none. */
     gdr_status_t (*map)(gdr_net_rmem_t *rmem, uint64_t *address);
+    /* False: map() finds none, whatever the peer. NULL: false. */
+    bool (*maps)(const gdr_net_t *net);
 
     /*
      * Puts `bytes` (may be 0) from lmem + loff to rmem + roff and then, once the data is visible at

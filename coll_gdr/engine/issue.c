@@ -13,14 +13,21 @@ static uint64_t slot_offset(const gdr_context_t *context, const gdr_operand_t *o
 
 static uint64_t operand_address(const gdr_context_t *context, const gdr_operand_t *operand)
 {
+    const gdr_member_t *member;
+
     switch (operand->buffer) {
     case GDR_BUFFER_SEND:
         return context->send + operand->offset;
     case GDR_BUFFER_RECV:
         return context->recv + operand->offset;
     default:
-        return context->part_address + slot_offset(context, operand);
+        break;
     }
+    if (operand->rank == context->call->team->rank)
+        return context->part_address + slot_offset(context, operand);
+    member = gdr_member_look(context->call->team, operand->rank);
+    return member->import->mapped + member->offset + context->part_offset +
+           slot_offset(context, operand);
 }
 
 /* Data that the network has just written may still be on its way to the device's memory. */
@@ -58,14 +65,20 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
     gdr_status_t status;
     uint32_t i;
 
+    /* What is mapped of the peer that is lost will be closed: nothing more may come to read it. */
+    if (gdr_context_engine(context)->lost && context->call->planned->pulls)
+        return GDR_ERR_NET;
     reduce.op = context->call->desc.op;
     reduce.type = context->call->desc.type;
     reduce.nin = step->nin;
     reduce.nout = step->nout;
     reduce.bytes = step->bytes;
     reduce.abort = context->call->abort_address;
-    for (i = 0; i < step->nin; i++)
+    for (i = 0; i < step->nin; i++) {
         reduce.in[i] = operand_address(context, &operands[i]);
+        if (operands[i].rank != context->call->team->rank)
+            gdr_stat_add(&gdr_context_engine(context)->stats.pull_bytes, step->bytes);
+    }
     for (i = 0; i < step->nout; i++)
         reduce.out[i] = operand_address(context, &operands[step->nin + i]);
     status = gdr_stream_mark(context->stream, true);
@@ -109,6 +122,8 @@ static bool credit_is_there(const gdr_context_t *context, uint32_t item)
     int64_t prior = program->items[item].prior;
     uint64_t value = context->value;
 
+    if (step->kind == GDR_STEP_SIGNAL) /* the schedule sees to it */
+        return true;
     if (prior < 0) { /* then it was the last one of the context's segment before */
         if (context->segment < planned->plan->layout.depth)
             return true;

@@ -79,8 +79,10 @@ gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
         head.n > (uint32_t)team->size - head.first ||
         bytes != sizeof(head) + head.n * sizeof(*team->nodes))
         return GDR_ERR_INVALID;
-    if (!have_nodes(team))
+    if (!have_nodes(team)) { /* it would plan otherwise than the others */
+        gdr_team_fail(team, GDR_ERR_NO_MEMORY);
         return GDR_ERR_NO_MEMORY;
+    }
     memcpy(team->nodes + head.first, (const uint8_t *)payload + sizeof(head),
            head.n * sizeof(*team->nodes));
     team->nodes_told += (int32_t)head.n;
@@ -88,7 +90,29 @@ gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
     return GDR_OK;
 }
 
-gdr_status_t gdr_nodes_settle(gdr_team_t *team)
+/* Plans of an epoch before were made without it, or with it. No call uses one any more. */
+static void settle_mapping(gdr_team_t *team, bool mapped)
+{
+    gdr_engine_t *engine = team->engine;
+    unsigned i;
+
+    if (team->topology == NULL)
+        return;
+    if (!mapped && engine->config.mapped == GDR_MODE_ON && !engine->unmapped_said) {
+        engine->unmapped_said = true;
+        gdr_warn(engine->ports.log,
+                 "communicator %llu: not all ranks can map the windows of their node, so data "
+                 "inside it is put",
+                 (unsigned long long)team->id);
+    }
+    if (team->topology->mapped == mapped)
+        return;
+    team->topology->mapped = mapped;
+    for (i = 0; i < GDR_PLAN_CACHE; i++)
+        gdr_planned_clear(&team->plans[i]);
+}
+
+gdr_status_t gdr_nodes_settle(gdr_team_t *team, bool mapped)
 {
     gdr_status_t status = GDR_OK;
 
@@ -99,5 +123,7 @@ gdr_status_t gdr_nodes_settle(gdr_team_t *team)
                      : gdr_topology_make(team->nodes, team->size, &team->topology);
     free(team->nodes);
     team->nodes = NULL;
+    if (status == GDR_OK)
+        settle_mapping(team, mapped);
     return status;
 }

@@ -172,7 +172,7 @@ static gdr_status_t connect_proc(gdr_engine_t *engine, gdr_proc_t *proc)
 }
 
 static gdr_status_t import_from(const gdr_team_t *team, gdr_proc_t *proc, gdr_rwindow_t *window,
-                                gdr_net_rmem_t **rmem)
+                                gdr_import_t **out)
 {
     gdr_import_t *import = window->imports;
     gdr_status_t status;
@@ -180,7 +180,7 @@ static gdr_status_t import_from(const gdr_team_t *team, gdr_proc_t *proc, gdr_rw
     while (import != NULL && import->from != team->device)
         import = import->next;
     if (import != NULL) {
-        *rmem = import->rmem;
+        *out = import;
         return GDR_OK;
     }
     import = calloc(1, sizeof(*import));
@@ -195,12 +195,12 @@ static gdr_status_t import_from(const gdr_team_t *team, gdr_proc_t *proc, gdr_rw
     import->from = team->device;
     import->next = window->imports;
     window->imports = import;
-    *rmem = import->rmem;
+    *out = import;
     return GDR_OK;
 }
 
 static gdr_status_t import_window(const gdr_team_t *team, gdr_proc_t *proc, uint32_t id,
-                                  gdr_net_rmem_t **rmem)
+                                  gdr_import_t **import)
 {
     gdr_rwindow_t *window = proc->windows;
 
@@ -213,20 +213,52 @@ static gdr_status_t import_window(const gdr_team_t *team, gdr_proc_t *proc, uint
                   proc->proc, id);
         return GDR_ERR_NET;
     }
-    return import_from(team, proc, window, rmem);
+    return import_from(team, proc, window, import);
 }
 
 static gdr_status_t member_connect(const gdr_team_t *team, gdr_member_t *member)
 {
     gdr_status_t status = connect_proc(team->engine, member->proc);
+    gdr_import_t *import = NULL;
 
     if (status == GDR_OK)
-        status = import_window(team, member->proc, member->window_id, &member->window);
+        status = import_window(team, member->proc, member->window_id, &import);
     if (status != GDR_OK)
         return status;
+    member->import = import;
+    member->window = import->rmem;
     member->page = member->proc->page;
     member->ready = true;
     return GDR_OK;
+}
+
+bool gdr_peers_map(const gdr_engine_t *engine)
+{
+    return engine->config.mapped != GDR_MODE_OFF && !engine->maps_failed &&
+           engine->net_ops->maps != NULL && engine->net_ops->maps(engine->net);
+}
+
+/* What all believed is not so: no call of this plan has begun here, and all vote again. */
+static void map_failed(gdr_team_t *team, const gdr_member_t *member)
+{
+    gdr_info(team->engine->ports.log, "communicator %llu: the window of rank %d cannot be mapped",
+             (unsigned long long)team->id, member->rank);
+    team->engine->maps_failed = true;
+    team->unmapped = true;
+}
+
+/* For kernels that read the member's window; false: there will be another epoch. */
+static bool member_map(gdr_team_t *team, gdr_member_t *member)
+{
+    gdr_import_t *import = member->import;
+
+    if (import->mapped != 0 || !gdr_topology_mapped(team->topology, team->rank, member->rank))
+        return true;
+    if (team->engine->net_ops->map(import->rmem, &import->mapped) == GDR_OK)
+        return true;
+    import->mapped = 0;
+    map_failed(team, member);
+    return false;
 }
 
 gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
@@ -246,6 +278,8 @@ gdr_status_t gdr_peers_wire(gdr_team_t *team, gdr_planned_t *planned)
             status = push(team, member);
         if (status == GDR_OK && member->known && !member->ready)
             status = team->unreached = member_connect(team, member);
+        if (status == GDR_OK && member->ready && planned->pulls && !member_map(team, member))
+            status = GDR_ERR_UNSUPPORTED;
         waiting = waiting || !member->ready;
     }
     if (status != GDR_OK)

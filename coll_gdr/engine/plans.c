@@ -62,8 +62,8 @@ static gdr_status_t find_members(gdr_team_t *team, gdr_planned_t *planned, const
     return GDR_OK;
 }
 
-/* An input in a mapped peer's window would be refused here: nothing generates one yet. */
-static bool operands_are_own(const gdr_sched_t *sched)
+/* Kernels write what is this rank's, and read besides what is mapped. *pulls: they do. */
+static bool operands_are_reached(const gdr_team_t *team, const gdr_sched_t *sched, bool *pulls)
 {
     uint32_t i, k;
 
@@ -71,21 +71,27 @@ static bool operands_are_own(const gdr_sched_t *sched)
         const gdr_step_t *step = &sched->steps[i];
 
         for (k = 0; gdr_kind_is_kernel(step->kind) && k < step->nin + step->nout; k++) {
-            if (sched->operands[step->operand + k].rank != sched->rank)
+            int32_t rank = sched->operands[step->operand + k].rank;
+
+            if (rank == sched->rank)
+                continue;
+            if (k >= step->nin || !gdr_topology_mapped(team->topology, sched->rank, rank))
                 return false;
+            *pulls = true;
         }
     }
     return true;
 }
 
-static gdr_status_t make_program(const gdr_planned_t *planned, const gdr_sched_t *sched,
-                                 const int32_t *ranks, gdr_program_t **program)
+static gdr_status_t make_program(const gdr_team_t *team, gdr_planned_t *planned,
+                                 const gdr_sched_t *sched, const int32_t *ranks,
+                                 gdr_program_t **program)
 {
     const gdr_shape_t *shape = &planned->plan->layout.shape;
 
     if (sched == NULL)
         return GDR_OK;
-    if (!operands_are_own(sched))
+    if (!operands_are_reached(team, sched, &planned->pulls))
         return GDR_ERR_UNSUPPORTED;
     return gdr_program_make(sched, shape->nflags, shape->nchannels, ranks, planned->npeers,
                             program);
@@ -100,9 +106,9 @@ static gdr_status_t make_programs(gdr_team_t *team, gdr_planned_t *planned)
         return GDR_ERR_NO_MEMORY;
     status = find_members(team, planned, ranks);
     if (status == GDR_OK)
-        status = make_program(planned, planned->plan->full, ranks, &planned->full);
+        status = make_program(team, planned, planned->plan->full, ranks, &planned->full);
     if (status == GDR_OK)
-        status = make_program(planned, planned->plan->last, ranks, &planned->last);
+        status = make_program(team, planned, planned->plan->last, ranks, &planned->last);
     free(ranks);
     return status;
 }

@@ -48,6 +48,7 @@ static void begin(gdr_team_t *team, uint32_t epoch, uint64_t from)
               (unsigned long long)team->id, epoch, (unsigned long long)from);
     team->epoch = epoch;
     team->renewing = true;
+    team->unmapped = false;
     team->from = from;
     forget_members(team);
     if (team->rank == 0)

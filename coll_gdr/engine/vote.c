@@ -26,8 +26,9 @@ static uint64_t hash_number(uint64_t hash, uint64_t number)
 uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
 {
     const gdr_plan_params_t *plan = &config->plan;
-    uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS,   GDR_LANE_PARTS,  plan->lane_bytes,
-                          plan->ctl_bytes,   plan->chunk_size, plan->min_chunk, plan->depth};
+    uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS,  GDR_LANE_PARTS,
+                          plan->lane_bytes,  plan->ctl_bytes, plan->chunk_size,
+                          plan->min_chunk,   plan->depth,     config->mapped};
     uint64_t hash = 0xcbf29ce484222325u;
     uint64_t figure;
     size_t i;
@@ -93,7 +94,7 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
     if (team->old_lane != NULL) /* all have voted, hence put what they had under way there */
         gdr_lane_release(team->engine, team->old_lane, 0, true);
     team->old_lane = NULL;
-    status = gdr_nodes_settle(team);
+    status = gdr_nodes_settle(team, verdict->mapped != 0);
     if (status != GDR_OK) { /* others would have other plans */
         gdr_team_fail(team, status);
         return;
@@ -125,6 +126,7 @@ static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *re
     verdict.go = go;
     verdict.decliner = decliner;
     verdict.stream_words = team->words_all;
+    verdict.mapped = team->maps_all;
     verdict.base = team->max_call;
     verdict.first = team->max_index;
     snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
@@ -161,9 +163,10 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
     if (team->votes++ == 0) {
         team->config_hash = vote->config_hash;
         team->compute_capability = vote->compute_capability;
-        team->words_all = true;
+        team->words_all = team->maps_all = true;
     }
     team->words_all = team->words_all && vote->stream_words != 0;
+    team->maps_all = team->maps_all && vote->maps != 0;
     team->max_call = gdr_max_u64(team->max_call, vote->last_call);
     team->max_index = gdr_max_u64(team->max_index, vote->index);
     team->node_names[rank] = vote->node;
@@ -302,6 +305,7 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     if (why == NULL) {
         vote.compute_capability = team->device->caps.compute_capability;
         vote.stream_words = team->device->caps.stream_words;
+        vote.maps = gdr_peers_map(engine);
         vote.last_call = gdr_lane_last_call(engine, team->lane);
     } else {
         snprintf(vote.reason, sizeof(vote.reason), "%s (%s)", why, gdr_status_string(status));

@@ -18,7 +18,7 @@ typedef struct facts {
     char version[16];
 } facts_t;
 
-enum { FACTS_MAGIC = 0x67647261, FACTS_ABI = 1 };
+enum { FACTS_MAGIC = 0x67647261, FACTS_ABI = 2 };
 
 /* What a process of this job has said does not change, and PMIx loses some memory whenever it is
  * asked: 72 bytes, seen with Debian 13's. */

@@ -10,7 +10,7 @@
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
     char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
-    char *timeout, *collectives, *mixed, *lane_size, *node_size, *tuning;
+    char *timeout, *collectives, *mixed, *lane_size, *node_size, *tuning, *mapped;
 } raw;
 
 typedef struct choice {
@@ -167,6 +167,10 @@ static int register_strings(void)
          "streams, of any library, than CUDA_DEVICE_MAX_CONNECTIONS, 8 by default); on (also in "
          "other calls: a CUDA call that waits for the device between MPI_Iallreduce and MPI_Wait "
          "may then never return)"},
+        {"mapped", "auto", &raw.mapped,
+         "Kernels read the windows of other ranks of the node: auto (where UCX, from 1.21, and the "
+         "devices can), on (the same, and says so where they cannot), off (all data is put). Equal "
+         "on all processes"},
         {"mixed", "on", &raw.mixed,
          "Calls in which some ranks pass host and some device buffers: on (a rank that waits on "
          "the device asks the others), off (the user's promise that there are none: nothing is "
@@ -267,6 +271,7 @@ static void take_modes(gdr_params_t *params)
         choose("collectives", raw.collectives, collectives_choices, GDR_COLLECTIVES_AUTO);
     params->engine.flags = choose("flags", raw.flags, flags_choices, GDR_FLAGS_AUTO);
     params->engine.mixed = choose("mixed", raw.mixed, mixed_choices, true);
+    params->engine.mapped = choose("mapped", raw.mapped, mode_choices, GDR_MODE_AUTO);
     params->engine.stream_waits =
         choose("stream_waits", raw.stream_waits, mode_choices, GDR_MODE_OFF);
 }
@@ -332,6 +337,7 @@ uint64_t gdr_params_hash(const gdr_params_t *params)
     hash = mix(hash, plan->chunk_size);
     hash = mix(hash, plan->min_chunk);
     hash = mix(hash, plan->depth);
+    hash = mix(hash, params->engine.mapped);
     /* One that is an error on one process only would leave the others waiting. */
     hash = mix(hash, params->staging == GDR_STAGING_ERROR);
     return mix(hash, params->engine.window_bytes);

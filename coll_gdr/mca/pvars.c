@@ -96,6 +96,8 @@ static int register_engine(void)
         {"kernels", "Kernels launched", offsetof(gdr_engine_stats_t, kernels)},
         {"puts", "One-sided puts of payload posted", offsetof(gdr_engine_stats_t, puts)},
         {"put_bytes", "Payload bytes of these puts", offsetof(gdr_engine_stats_t, put_bytes)},
+        {"pull_bytes", "Payload bytes that kernels read from windows of other ranks",
+         offsetof(gdr_engine_stats_t, pull_bytes)},
         {"signals", "Flag and credit words put", offsetof(gdr_engine_stats_t, signals)},
         {"declined", "Calls that the members agreed not to serve on the device",
          offsetof(gdr_engine_stats_t, declined)},

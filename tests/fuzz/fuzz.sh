@@ -37,6 +37,7 @@ launch() {
         "$(pick "$seed" algorithm auto auto oneshot knomial twoshot circulant ring hierarchical)")
     # As if each so many ranks were a node; else they are all on one.
     parameters+=(--mca coll_gdr_node_size "$(pick "$seed" nodes 0 2 2 3)")
+    parameters+=(--mca coll_gdr_mapped "$(pick "$seed" mapped auto auto off)")
     # Device flags make streams wait during nonblocking calls, too: documented, and not for here.
     parameters+=(--mca coll_gdr_flags "$(pick "$seed" flags auto auto host)")
     parameters+=(--mca coll_gdr_chunk_size "$(pick "$seed" chunk 0 0 4k 64k)")

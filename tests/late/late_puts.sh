@@ -9,7 +9,8 @@ late() {
     local seed=$1
 
     shift
-    "$emu" --sync mpirun -x LD_PRELOAD="$late" -x LATE_PUTS_SEED="$seed" --mca coll gdr "$@"
+    "$emu" --sync mpirun -x LD_PRELOAD="$late" -x LATE_PUTS_SEED="$seed" --mca coll gdr \
+        --mca coll_gdr_mapped off "$@"
 }
 export -f late
 export late emu

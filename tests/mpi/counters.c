@@ -1,6 +1,7 @@
 /*
- * One-sided for real: puts, bytes put and kernels of a call equal what the schedule says, and the
- * host sees no byte of payload.
+ * One-sided for real: puts, bytes put, bytes that kernels read from other ranks' windows and
+ * kernels of a call equal what the schedule says, and the host sees no byte of payload. Argument
+ * "put": windows are not mapped.
  */
 #include "harness.h"
 
@@ -11,8 +12,10 @@
 #include <string.h>
 
 typedef struct totals {
-    uint64_t puts, put_bytes, kernels;
+    uint64_t puts, put_bytes, pull_bytes, kernels;
 } totals_t;
+
+static bool mapped = true; /* windows of the node */
 
 static void add(const gdr_sched_t *sched, uint64_t times, totals_t *totals)
 {
@@ -23,8 +26,12 @@ static void add(const gdr_sched_t *sched, uint64_t times, totals_t *totals)
             totals->puts += times;
             totals->put_bytes += times * step->bytes;
         }
-        if (step->kind == GDR_STEP_REDUCE || step->kind == GDR_STEP_COPY)
-            totals->kernels += times;
+        if (step->kind != GDR_STEP_REDUCE && step->kind != GDR_STEP_COPY)
+            continue;
+        totals->kernels += times;
+        for (uint32_t k = 0; k < step->nin; k++)
+            if (sched->operands[step->operand + k].rank != sched->rank)
+                totals->pull_bytes += times * step->bytes;
     }
 }
 
@@ -45,6 +52,7 @@ static totals_t of_plan(uint64_t count, char *path, size_t size)
     if (node == NULL || gdr_topology_make(node, t_size, &topology) != GDR_OK)
         t_fatal("no memory");
     free(node);
+    topology->mapped = mapped;
     request.topology = topology;
     gdr_plan_params_init(&params);
     if (gdr_plan_make(&request, &plan) != GDR_OK)
@@ -60,7 +68,8 @@ static totals_t of_plan(uint64_t count, char *path, size_t size)
 
 static totals_t now(void)
 {
-    totals_t totals = {t_pvar("puts"), t_pvar("put_bytes"), t_pvar("kernels")};
+    totals_t totals = {t_pvar("puts"), t_pvar("put_bytes"), t_pvar("pull_bytes"),
+                       t_pvar("kernels")};
 
     return totals;
 }
@@ -83,6 +92,10 @@ static void one(uint64_t count, const float *send, float *recv)
             "%llu bytes put, the schedule has %llu",
             (unsigned long long)(after.put_bytes - before.put_bytes),
             (unsigned long long)expected.put_bytes);
+    t_check(after.pull_bytes - before.pull_bytes == expected.pull_bytes,
+            "%llu bytes read from other windows, the schedule has %llu",
+            (unsigned long long)(after.pull_bytes - before.pull_bytes),
+            (unsigned long long)expected.pull_bytes);
     t_check(
         after.kernels - before.kernels == expected.kernels, "%llu kernels, the schedule has %llu",
         (unsigned long long)(after.kernels - before.kernels), (unsigned long long)expected.kernels);
@@ -97,6 +110,7 @@ int main(int argc, char **argv)
     float *send, *recv, *host;
 
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
+    mapped = argc < 2 || strcmp(argv[1], "put") != 0;
     send = t_device_alloc(bytes);
     recv = t_device_alloc(bytes);
     host = calloc(1, bytes);

@@ -198,8 +198,9 @@ int t_finish(void)
  * Open MPI counts from the moment that a handle is allocated: all are, once, in t_init.
  */
 static const char *const pvar_names[] = {
-    "calls",        "kernels",      "puts",       "put_bytes",   "signals",   "declined",
-    "staged_bytes", "staged_calls", "host_calls", "mixed_calls", "questions", "last_path"};
+    "calls",       "kernels",   "puts",         "put_bytes",    "pull_bytes",
+    "signals",     "declined",  "staged_bytes", "staged_calls", "host_calls",
+    "mixed_calls", "questions", "last_path"};
 enum { PVARS = sizeof(pvar_names) / sizeof(pvar_names[0]), PVAR_CHARS = 64 };
 
 static MPI_T_pvar_session pvar_session;

@@ -9,7 +9,8 @@ for algorithm in oneshot knomial twoshot circulant ring; do
     for flags in device host; do
         for waits in on off; do
             run "np 3, $algorithm, flags $flags, stream waits $waits" 120 "$emu" mpirun -np 3 \
-                --mca coll gdr --mca coll_gdr_algorithm $algorithm --mca coll_gdr_flags $flags \
+                --mca coll gdr --mca coll_gdr_mapped off --mca coll_gdr_algorithm $algorithm \
+                --mca coll_gdr_flags $flags \
                 --mca coll_gdr_stream_waits $waits "$programs/matrix" 7 1025
         done
     done

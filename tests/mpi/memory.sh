@@ -11,6 +11,9 @@ run "without peer access" 100 env CUDA_EMU_PEERS=none "$emu" --devices 2 --delay
 for caller in first other none own destroyed threads; do
     run "the caller's context: $caller" 60 "$emu" --devices 2 mpirun -np 2 --mca coll gdr \
         --mca coll_gdr_window_size 4m "$programs/current" $caller
+    run "the caller's context, all is put: $caller" 60 "$emu" --devices 2 mpirun -np 2 \
+        --mca coll gdr --mca coll_gdr_mapped off --mca coll_gdr_window_size 4m \
+        "$programs/current" $caller
     run "without peer access: $caller" 60 env CUDA_EMU_PEERS=none "$emu" --devices 2 mpirun -np 3 \
         --mca coll gdr --mca coll_gdr_window_size 4m "$programs/current" $caller
 done

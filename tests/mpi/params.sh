@@ -36,6 +36,7 @@ done
 takes_default staging maybe
 takes_default flags both
 takes_default stream_waits yes
+takes_default mapped yes
 takes_default timeout -5
 takes_default timeout 1e9
 takes_default priority 101

@@ -11,6 +11,7 @@ hosts=(--host "g1:2,g2:2")
 sweep=$programs/rdma/sweep
 # Each rank has one neighbour in its guest and two peers in the other.
 direct "two machines, 1 B to 4 MiB" 4 60 600 -np 4 "$sweep"
+direct "two machines, all is put" 4 60 600 -np 4 --mca coll_gdr_mapped off "$sweep"
 if says "put of .* UCX: zero-copy.* cuda_ipc"; then
     pass "two machines, cuda_ipc inside"
 else

@@ -14,7 +14,8 @@ typedef struct command {
     command_kind_t kind;
     bool started;
     gdr_dev_reduce_t reduce;
-    void *result; /* what a running kernel will write; NULL: it was told to write nothing */
+    uint64_t inputs; /* what they were when the kernel began */
+    void *result;    /* what a running kernel will write; NULL: it was told to write nothing */
     uint64_t address, value;
 } command_t;
 
@@ -103,14 +104,10 @@ static void kernel_start(sim_proc_t *proc, command_t *command)
     const gdr_dev_reduce_t *reduce = &command->reduce;
     uint32_t i;
 
-    if (reduce->abort != 0 && *(const uint64_t *)(uintptr_t)reduce->abort != 0)
+    if (sim_reduce_aborted(reduce))
         return;
-    for (i = 0; i < reduce->nin; i++) {
-        if (!sim_region_holds(proc, reduce->in[i], reduce->bytes)) {
-            sim_fail(proc->world, "a kernel of process %d reads what is no memory", proc->index);
-            return;
-        }
-    }
+    if (!sim_reduce_inputs(proc, reduce, &command->inputs))
+        return;
     command->result = sim_alloc(reduce->bytes);
     sim_reduce(reduce, command->result);
     for (i = 0; i < reduce->nout; i++) {
@@ -123,8 +120,13 @@ static void kernel_start(sim_proc_t *proc, command_t *command)
 
 static void kernel_end(sim_proc_t *proc, command_t *command)
 {
+    uint64_t inputs;
     uint32_t i;
 
+    if (command->result != NULL && !sim_reduce_aborted(&command->reduce) &&
+        sim_reduce_inputs(proc, &command->reduce, &inputs) && inputs != command->inputs)
+        sim_fail(proc->world, "what a kernel of process %d reads is written meanwhile",
+                 proc->index);
     for (i = 0; i < command->reduce.nout && command->result != NULL; i++) {
         if (sim_region_holds(proc, command->reduce.out[i], command->reduce.bytes))
             memcpy((void *)(uintptr_t)command->reduce.out[i], command->result,

@@ -1,46 +1,11 @@
 /* A one-sided network: puts take random times and overtake each other; a word follows its data. */
-#include "tests/sim/sim.h"
+#include "tests/sim/fake_net.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PACK_MAGIC = 0x51317a };
-
-typedef struct done_op {
-    struct done_op *next;
-    gdr_net_op_t *op;
-    gdr_status_t status;
-} done_op_t;
-
-struct gdr_net {
-    sim_proc_t *proc;
-    done_op_t *done;
-    uint64_t inside;
-    gdr_net_peer_t *peers;
-    void (*lost)(void *ctx);
-    void *lost_ctx;
-};
-
-struct gdr_net_mem {
-    gdr_net_t *net;
-    uint64_t address, bytes;
-    bool host;
-};
-
-struct gdr_net_peer {
-    gdr_net_peer_t *next;
-    gdr_net_t *net;
-    unsigned closing; /* progress calls until what is mapped of it is closed; 1: it is closed */
-    sim_proc_t *to;
-    uint64_t last; /* when everything posted so far is complete */
-};
-
-struct gdr_net_rmem {
-    gdr_net_peer_t *peer;
-    uint64_t address, bytes;
-    bool host;
-};
 
 typedef struct packed {
     uint32_t magic;
@@ -307,19 +272,6 @@ static gdr_status_t net_import(gdr_net_peer_t *peer, const gdr_net_mem_t *from, 
     return GDR_OK;
 }
 
-static void net_release(gdr_net_rmem_t *rmem)
-{
-    rmem->peer->net->proc->world->net_live--;
-    free(rmem);
-}
-
-static gdr_status_t net_map(gdr_net_rmem_t *rmem, uint64_t *address)
-{
-    (void)rmem;
-    (void)address;
-    return GDR_ERR_UNSUPPORTED;
-}
-
 static void check_range(sim_world_t *world, uint64_t offset, uint64_t bytes, uint64_t room)
 {
     if (offset > room || bytes > room - offset)
@@ -468,8 +420,9 @@ static const gdr_net_ops_t net_ops = {
     .connect = net_connect,
     .disconnect = net_disconnect,
     .import = net_import,
-    .release = net_release,
-    .map = net_map,
+    .release = sim_net_release,
+    .map = sim_net_map,
+    .maps = sim_net_maps,
     .put = net_put,
     .flush = net_flush,
     .peer_status = peer_status,

@@ -3,7 +3,7 @@ if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/sim.h tests/sim/script.h tests/sim/harness.h \
 	tests/sim/world.c tests/sim/alloc.c tests/sim/fake_ctl.c tests/sim/fake_net.c \
-	tests/sim/fake_late.c \
+	tests/sim/fake_net.h tests/sim/fake_map.c tests/sim/fake_late.c \
 	tests/sim/fake_dev.c tests/sim/reduce.c tests/sim/script.c tests/sim/script_calls.c \
 	tests/sim/script_priv.h
 
@@ -11,7 +11,7 @@ sim_ldadd = tests/sim/libsim.la libgdr_engine.la libgdr_plan.la libgdr_base.la $
 sim_wrap = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 sim_tests = tests/sim/test_allreduce tests/sim/test_teams tests/sim/test_faults \
 	tests/sim/test_messages tests/sim/test_threads tests/sim/test_reset \
-	tests/sim/test_steady tests/sim/test_abandon tests/sim/test_mixed
+	tests/sim/test_steady tests/sim/test_abandon tests/sim/test_mixed tests/sim/test_mapped
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
 
@@ -30,6 +30,9 @@ tests_sim_test_messages_LDADD = $(sim_ldadd)
 tests_sim_test_mixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_sim_test_mixed_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_mixed_LDADD = $(sim_ldadd)
+tests_sim_test_mapped_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_test_mapped_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_test_mapped_LDADD = $(sim_ldadd)
 tests_sim_test_threads_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_threads_LDADD = $(sim_ldadd)
 tests_sim_test_reset_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -25,6 +25,43 @@ FOLD(double, a + b, a *b)
 FOLD(int32_t, (uint32_t)a + (uint32_t)b, (uint32_t)a *(uint32_t)b)
 FOLD(int64_t, (uint64_t)a + (uint64_t)b, (uint64_t)a *(uint64_t)b)
 
+bool sim_reduce_aborted(const gdr_dev_reduce_t *reduce)
+{
+    return reduce->abort != 0 && *(const uint64_t *)(uintptr_t)reduce->abort != 0;
+}
+
+static uint64_t mix(uint64_t digest, uint64_t address, uint64_t bytes)
+{
+    uint64_t k, word = 0;
+
+    for (k = 0; k + sizeof(word) <= bytes; k += sizeof(word)) {
+        memcpy(&word, (const void *)(uintptr_t)(address + k), sizeof(word));
+        digest = (digest ^ word) * 0x100000001b3u;
+    }
+    memcpy(&word, (const void *)(uintptr_t)(address + k), bytes - k);
+    return (digest ^ word) * 0x100000001b3u;
+}
+
+bool sim_reduce_inputs(const sim_proc_t *proc, const gdr_dev_reduce_t *reduce, uint64_t *digest)
+{
+    uint32_t i, o;
+
+    *digest = 0xcbf29ce484222325u;
+    for (i = 0; i < reduce->nin; i++) {
+        bool output = false;
+
+        if (!sim_region_holds(proc, reduce->in[i], reduce->bytes)) {
+            sim_fail(proc->world, "a kernel of process %d reads what is no memory", proc->index);
+            return false;
+        }
+        for (o = 0; o < reduce->nout; o++)
+            output = output || reduce->in[i] == reduce->out[o];
+        if (!output)
+            *digest = mix(*digest, reduce->in[i], reduce->bytes);
+    }
+    return true;
+}
+
 void sim_reduce(const gdr_dev_reduce_t *reduce, void *out)
 {
     size_t bytes = gdr_type_bytes(reduce->type), n = reduce->bytes / bytes;

@@ -27,6 +27,7 @@ typedef struct sim_options {
     uint64_t net_delay, dev_delay, ctl_delay; /* up to, in virtual nanoseconds */
     bool stream_words, flush_rdma;
     bool keeps_mappings; /* of the network: as UCX */
+    bool maps;           /* of the network: windows of a node can be mapped */
     bool late_words;     /* a word may come long after its put is complete here */
     bool overtake;       /* break the network: a word may come before its data */
     bool reenter;        /* ports call progress, which must do nothing */
@@ -40,6 +41,7 @@ typedef void (*sim_event_fn)(sim_world_t *world, void *a, void *b);
 
 typedef struct sim_region {
     uintptr_t start, end;
+    const sim_proc_t *of; /* mapped: whose it is; else NULL */
 } sim_region_t;
 
 struct sim_proc {
@@ -58,6 +60,7 @@ struct sim_proc {
     uint64_t generation; /* of the context; 0 after a reset until the next open */
     int compute_capability;
     bool no_device;
+    bool maps_nothing;     /* although it says that it could */
     struct sim_late *late; /* data that has arrived but is not in the device's memory yet */
     sim_region_t regions[SIM_REGIONS_MAX];
     unsigned nregions;
@@ -108,6 +111,8 @@ bool sim_run_event(sim_world_t *world); /* false: there is none */
 int sim_progress(sim_world_t *world, int proc);
 
 void sim_region_add(sim_proc_t *proc, const void *start, size_t bytes);
+/* Memory of `of`, as long as it is. */
+void sim_region_map(sim_proc_t *proc, const sim_proc_t *of, uint64_t start, uint64_t bytes);
 void sim_region_remove(sim_proc_t *proc, const void *start);
 bool sim_region_holds(const sim_proc_t *proc, uint64_t address, uint64_t bytes);
 
@@ -132,6 +137,9 @@ bool sim_dev_waits(const sim_proc_t *proc); /* some stream will wait for a word 
 void sim_dev_wake(sim_proc_t *proc);        /* a word of its memory has changed */
 void sim_dev_break(sim_proc_t *proc);       /* a sticky error of the context */
 void sim_reduce(const gdr_dev_reduce_t *reduce, void *out);
+bool sim_reduce_aborted(const gdr_dev_reduce_t *reduce);
+/* A digest of the inputs that are no outputs. False: one is no memory of the process, a failure. */
+bool sim_reduce_inputs(const sim_proc_t *proc, const gdr_dev_reduce_t *reduce, uint64_t *digest);
 
 /* Allocation faults: the n-th malloc, calloc or realloc inside the engine fails. 0 = none. */
 void *sim_alloc(size_t bytes); /* zeroed, never counted, never fails */

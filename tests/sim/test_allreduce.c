@@ -25,6 +25,7 @@ static bool run_calls(int nprocs, uint64_t seed, const char *algorithm, const si
 
     options.reenter = true;
     options.flush_rdma = seed % 2 == 0;
+    options.maps = seed / 100 % 2 == 0;
     c = sim_case(&options, algorithm, mode);
     for (i = 0; i < nprocs; i++) {
         c.world->procs[i].config.node = node_of(i, nprocs, seed);

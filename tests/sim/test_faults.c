@@ -11,9 +11,14 @@ static sim_case_t fault_case(int nprocs, uint64_t seed, const char *algorithm,
                              const sim_mode_t *mode)
 {
     sim_options_t options = sim_options(nprocs, seed);
-    sim_case_t c = sim_case(&options, algorithm, mode);
-    int team = sim_script_team(c.script), k;
+    sim_case_t c;
+    int team, k;
 
+    options.maps = seed / 4 % 2 == 0;
+    c = sim_case(&options, algorithm, mode);
+    team = sim_script_team(c.script);
+    for (k = 0; k < nprocs && options.maps; k++)
+        c.world->procs[k].config.node = 1;
     sim_script_all(c.script, SIM_CREATE, team);
     for (k = 0; k < CALLS; k++) {
         sim_add_call(&c, team, 10 + 700 * (uint64_t)k, mode->blocking);
@@ -50,7 +55,8 @@ static void assert_all_alike(const sim_case_t *c)
 
 static bool is_wiring(const char *port)
 {
-    return port != NULL && (strcmp(port, "net.connect") == 0 || strcmp(port, "net.import") == 0);
+    return port != NULL && (strcmp(port, "net.connect") == 0 || strcmp(port, "net.import") == 0 ||
+                            strcmp(port, "net.map") == 0);
 }
 
 static void test_port_faults(void **state)

@@ -149,15 +149,23 @@ bool sim_port_fails(sim_proc_t *proc, const char *name)
     return true;
 }
 
-void sim_region_add(sim_proc_t *proc, const void *start, size_t bytes)
+static void add_region(sim_proc_t *proc, sim_region_t region)
 {
-    sim_region_t region = {(uintptr_t)start, (uintptr_t)start + bytes};
-
     if (proc->nregions == SIM_REGIONS_MAX) {
         sim_fail(proc->world, "too many regions");
         return;
     }
     proc->regions[proc->nregions++] = region;
+}
+
+void sim_region_add(sim_proc_t *proc, const void *start, size_t bytes)
+{
+    add_region(proc, (sim_region_t){(uintptr_t)start, (uintptr_t)start + bytes, NULL});
+}
+
+void sim_region_map(sim_proc_t *proc, const sim_proc_t *of, uint64_t start, uint64_t bytes)
+{
+    add_region(proc, (sim_region_t){start, start + bytes, of});
 }
 
 void sim_region_remove(sim_proc_t *proc, const void *start)
@@ -177,8 +185,10 @@ bool sim_region_holds(const sim_proc_t *proc, uint64_t address, uint64_t bytes)
     unsigned i;
 
     for (i = 0; i < proc->nregions; i++) {
-        if (address >= proc->regions[i].start && address + bytes <= proc->regions[i].end)
-            return true;
+        const sim_region_t *region = &proc->regions[i];
+
+        if (address >= region->start && address + bytes <= region->end)
+            return region->of == NULL || sim_region_holds(region->of, address, bytes);
     }
     return false;
 }
