@@ -29,6 +29,7 @@ typedef struct twoshot {
     uint64_t own_bytes; /* of block r */
     bool only;          /* the message is this segment: flags of empty blocks are left out */
     uint32_t copy_low, copy_high, waits, result; /* steps; waits: the first of p - 1 */
+    uint32_t taken;                              /* the last step that reads another's result */
 } twoshot_t;
 
 static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
@@ -206,7 +207,8 @@ static void announce(twoshot_t *t)
     }
 }
 
-/* Reads the result of block q, and says so. */
+/* Reads the result of block q, and says so. One peer after the other, each rank from another one
+ * on: else all would read from whoever is ready first, and share what it can send. */
 static void take(twoshot_t *t, uint32_t q, uint32_t copied_out)
 {
     uint32_t last = gdr_build_await(t->build, edge(t, q, t->r, RESULT));
@@ -219,6 +221,8 @@ static void take(twoshot_t *t, uint32_t q, uint32_t copied_out)
                               block_bytes(t, q));
         gdr_build_after(t->build, copied_out); /* in place: the input has been read */
         gdr_build_after(t->build, wait);
+        gdr_build_after(t->build, t->taken);
+        t->taken = last;
     }
     gdr_build_signal(t->build, edge(t, t->r, q, HAS_READ));
     gdr_build_after(t->build, last);
@@ -283,6 +287,7 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
                    .copy_low = GDR_BUILD_NONE,
                    .copy_high = GDR_BUILD_NONE,
                    .waits = GDR_BUILD_NONE,
+                   .taken = GDR_BUILD_NONE,
                    .result = GDR_BUILD_NONE};
 
     t.blocks = gdr_blocks_make(elements, t.p, request->type_bytes);
