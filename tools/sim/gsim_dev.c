@@ -12,8 +12,11 @@ typedef struct gsim_command {
     struct gsim_command *next;
     kind_t kind;
     uint64_t ready; /* when the device has it */
-    uint64_t bytes; /* KERNEL: read and written */
+    uint64_t bytes; /* KERNEL: read and written in the GPU's own memory */
     uint64_t address, value;
+    uint32_t npulls;      /* KERNEL: inputs in other windows, */
+    uint64_t pulled;      /* bytes of each, */
+    gsim_proc_t *pull[8]; /* and whose they are */
 } gsim_command_t;
 
 struct gdr_dev {
@@ -28,6 +31,7 @@ struct gdr_dev_stream {
     bool busy, blocked;
     gdr_dev_stream_t *later; /* of those whose kernels run */
     double end;              /* of its kernel, in work */
+    uint64_t pulled;         /* when the last that it reads from other windows has come */
 };
 
 static void begin(gdr_dev_stream_t *stream);
@@ -67,6 +71,30 @@ static void memory_expect(gsim_world_t *world, gsim_proc_t *proc)
                    kernel_end, (uint64_t)proc->rank, memory->epoch);
 }
 
+/* What comes over the links; a word's time passes until the first of it is there. A kernel reads
+ * all its inputs at once, so each port serves it as soon as it can, whatever the others do. */
+static void pull(gdr_dev_stream_t *stream)
+{
+    const gsim_command_t *command = stream->first;
+    gsim_proc_t *proc = stream->dev->proc;
+    gsim_world_t *world = proc->world;
+    uint64_t head = world->events.now + world->gpu.word;
+
+    stream->pulled = world->events.now;
+    for (uint32_t i = 0; i < command->npulls; i++) {
+        gsim_way_t way;
+
+        gsim_way(world, command->pull[i], proc, &way);
+        for (uint32_t hop = 0; hop < way.n; hop++) {
+            gsim_port_t *port = way.port[hop];
+
+            port->free = port->free > head ? port->free : head;
+            port->free += (uint64_t)((double)command->pulled * port->ps_per_byte + 0.5);
+            stream->pulled = port->free > stream->pulled ? port->free : stream->pulled;
+        }
+    }
+}
+
 static void kernel_begin(void *ctx, uint64_t address, uint64_t unused)
 {
     gsim_world_t *world = gsim_world(ctx);
@@ -76,6 +104,7 @@ static void kernel_begin(void *ctx, uint64_t address, uint64_t unused)
     gdr_dev_stream_t **link = &memory->first;
 
     (void)unused;
+    pull(stream);
     memory_update(world, memory);
     stream->end = memory->work + (double)stream->first->bytes;
     while (*link != NULL && (*link)->end <= stream->end)
@@ -100,6 +129,13 @@ static void pop(gdr_dev_stream_t *stream)
     begin(stream);
 }
 
+static void pull_end(void *ctx, uint64_t address, uint64_t unused)
+{
+    (void)ctx;
+    (void)unused;
+    pop((gdr_dev_stream_t *)(uintptr_t)address);
+}
+
 static void kernel_end(void *ctx, uint64_t rank, uint64_t epoch)
 {
     gsim_world_t *world = gsim_world(ctx);
@@ -112,7 +148,10 @@ static void kernel_end(void *ctx, uint64_t rank, uint64_t epoch)
     proc->memory.first = stream->later;
     proc->memory.running--;
     memory_expect(world, proc);
-    pop(stream);
+    if (stream->pulled > world->events.now)
+        gsim_events_at(&world->events, stream->pulled, pull_end, (uintptr_t)stream, 0);
+    else
+        pop(stream);
 }
 
 /* ---- streams ---- */
@@ -195,9 +234,14 @@ static gdr_status_t push(gdr_dev_stream_t *stream, uint64_t cpu, gsim_command_t 
 
 static gdr_status_t dev_reduce(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce)
 {
-    gsim_command_t command = {.kind = KIND_KERNEL,
-                              .bytes = reduce->bytes * (reduce->nin + reduce->nout)};
+    gsim_command_t command = {.kind = KIND_KERNEL, .pulled = reduce->bytes};
+    gsim_proc_t *proc = stream->dev->proc;
 
+    for (uint32_t i = 0; i < reduce->nin; i++)
+        if (gsim_is_window(proc->world, reduce->in[i]) &&
+            gsim_owner(proc->world, reduce->in[i]) != proc)
+            command.pull[command.npulls++] = gsim_owner(proc->world, reduce->in[i]);
+    command.bytes = reduce->bytes * (reduce->nin + reduce->nout - command.npulls);
     return push(stream, stream->dev->proc->world->launch_cpu, command);
 }
 

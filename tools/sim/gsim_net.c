@@ -259,11 +259,16 @@ static void net_release(gdr_net_rmem_t *rmem)
     free(rmem);
 }
 
+/* The arena is everybody's: the device knows by the address whose window a kernel reads. */
 static gdr_status_t net_map(gdr_net_rmem_t *rmem, uint64_t *address)
 {
-    (void)rmem;
-    (void)address;
-    return GDR_ERR_UNSUPPORTED;
+    *address = rmem->address;
+    return GDR_OK;
+}
+
+static bool net_maps(const gdr_net_t *net)
+{
+    return net->proc->world->setup.mapped;
 }
 
 static gdr_status_t peer_status(const gdr_net_peer_t *peer)
@@ -290,6 +295,7 @@ static const gdr_net_ops_t net_ops = {
     .import = net_import,
     .release = net_release,
     .map = net_map,
+    .maps = net_maps,
     .put = net_put,
     .flush = net_flush,
     .peer_status = peer_status,

@@ -21,6 +21,8 @@ const char gsim_options_usage[] =
     "  --algorithm NAME|auto|all\n"
     "                          as coll_gdr_algorithm (default auto); all: auto, then each of them\n"
     "  --waits host|stream     the CPU waits for flags, or streams do (default host)\n"
+    "  --mapped on|off         kernels read the windows of their node's other ranks, as\n"
+    "                          coll_gdr_mapped (default off)\n"
     "  --lane SIZE, --depth N, --chunk SIZE\n"
     "                          a communicator's part of the window, chunks in flight, their limit\n"
     "                          (defaults: those of the engine)\n"
@@ -125,6 +127,14 @@ static int parse_waits(const parser_t *p, const char *text)
     return 0;
 }
 
+static int parse_mapped(const parser_t *p, const char *text)
+{
+    p->options->mapped = strcmp(text, "on") == 0;
+    if (!p->options->mapped && strcmp(text, "off") != 0)
+        return fail(p, "--mapped %s: on or off", text);
+    return 0;
+}
+
 static int parse_figures(const parser_t *p, const char *text)
 {
     p->options->tuned = strcmp(text, "cluster") == 0;
@@ -171,6 +181,8 @@ static int parse_valued(const parser_t *p, const char *name, const char *text)
         return parse_algorithm(p, text);
     if (strcmp(name, "--waits") == 0)
         return parse_waits(p, text);
+    if (strcmp(name, "--mapped") == 0)
+        return parse_mapped(p, text);
     if (strcmp(name, "--lane") == 0)
         return parse_bytes(p, name, text, &o->plan.lane_bytes);
     if (strcmp(name, "--chunk") == 0)
@@ -192,9 +204,10 @@ static int parse_valued(const parser_t *p, const char *name, const char *text)
 
 static bool is_valued(const char *name)
 {
-    static const char *const names[] = {
-        "--cluster", "--nodes", "--gpus-per-node", "--size", "--algorithm", "--waits",  "--lane",
-        "--depth",   "--chunk", "--json",          "--plot", "--goal",      "--figures"};
+    static const char *const names[] = {"--cluster",   "--nodes", "--gpus-per-node", "--size",
+                                        "--algorithm", "--waits", "--lane",          "--depth",
+                                        "--chunk",     "--json",  "--plot",          "--goal",
+                                        "--figures",   "--mapped"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
@@ -247,6 +260,7 @@ int gsim_options_setup(const gsim_options_t *options, const gsim_cluster_t *clus
                             .nodes = (uint32_t)options->nodes_min,
                             .gpus = (uint32_t)gpus,
                             .plan = options->plan,
+                            .mapped = options->mapped,
                             .ahead = options->ahead};
     if (options->tuned)
         gsim_cluster_machine(cluster, &setup->plan.machine);

@@ -16,6 +16,7 @@ typedef struct gsim_options {
     bool all;                       /* every algorithm, one after the other, beside "auto" */
     gdr_plan_params_t plan;         /* with the algorithm's name */
     bool ahead;                     /* --waits stream */
+    bool mapped;                    /* --mapped on */
     bool tuned;                     /* --figures cluster */
     const char *json, *plot, *goal; /* NULL: not wanted */
     bool help;

@@ -81,6 +81,13 @@ static inline uint64_t gsim_ps(double ns)
     return (uint64_t)(ns * GSIM_PS + 0.5);
 }
 
+/* Else it is a user's buffer. */
+static inline bool gsim_is_window(const gsim_world_t *world, uint64_t address)
+{
+    return address >= (uintptr_t)world->arena &&
+           address - (uintptr_t)world->arena < (uint64_t)world->ranks * world->stride;
+}
+
 /* The process that the address belongs to. */
 static inline gsim_proc_t *gsim_owner(const gsim_world_t *world, uint64_t address)
 {

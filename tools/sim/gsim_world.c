@@ -284,6 +284,7 @@ static void add_stats(gdr_engine_stats_t *sum, const gsim_proc_t *proc)
     sum->kernels += stats.kernels;
     sum->puts += stats.puts;
     sum->put_bytes += stats.put_bytes;
+    sum->pull_bytes += stats.pull_bytes;
     sum->signals += stats.signals;
     sum->declined += stats.declined;
 }

@@ -10,7 +10,9 @@
  * - a put passes the ports on its way (GPU out, NIC out, NIC in, GPU in) cut-through; each port is
  *   a queue that serves whoever's first byte comes first, and is busy for bytes / rate;
  * - its word is posted when the sender's CPU has noticed that the data has landed (as ucx_glue
- *   does it), and does not queue behind data.
+ *   does it), and does not queue behind data;
+ * - what a kernel reads from a mapped window passes the GPU ports of both from the kernel's start
+ *   on; the kernel ends when all of it has come and its own memory traffic is over.
  * Control messages take no time: the wire-up is over at time 0.
  */
 #ifndef GSIM_WORLD_H
@@ -28,6 +30,7 @@ typedef struct gsim_setup {
     uint32_t nodes, gpus;   /* gpus of each node take part, at most the cluster's */
     gdr_plan_params_t plan; /* algorithm, lane, depth, chunk */
     uint64_t count;         /* elements of 4 bytes, summed */
+    bool mapped;            /* kernels read windows of their node (coll_gdr_mapped) */
     bool ahead;             /* stream-ordered: kernels behind stream waits (stream_waits = on) */
 } gsim_setup_t;
 

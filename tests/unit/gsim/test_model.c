@@ -89,6 +89,27 @@ static void twoshot_is_two_exchanges(void **state)
     expect_ns(&point, 2 * exchange);
 }
 
+/* A word that tells; 7 blocks, which the REDUCE reads; a word; 7 COPYs of a block; a word that says
+ * so. What is read begins to come a word's time after the kernel has begun. */
+static void twoshot_reads_mapped_windows(void **state)
+{
+    double bytes = 8 << 20, word = 300, exchange = 7.0 / 8 * bytes / 100;
+    gsim_result_t result;
+    point_t point;
+
+    (void)state;
+    point_init(&point, "twoshot", 1, 8, (uint64_t)bytes);
+    point.cluster.gpu = (gsim_link_t){.gbs = 100, .put_ns = 1500, .done_ns = 500, .word_ns = word};
+    point.setup.mapped = true;
+    expect_ns(&point, word + word + exchange + word + 7 * word + exchange + word);
+    run(&point, &result);
+    assert_int_equal(result.stats.puts, 0);
+    assert_int_equal(result.stats.pull_bytes, (uint64_t)(8 * 2 * 7.0 / 8 * bytes));
+    point.setup.nodes = 2; /* and between nodes all is put */
+    run(&point, &result);
+    assert_int_equal(result.stats.puts, 16 * 2 * 8);
+}
+
 /* As recursive halving and doubling: log2 p exchanges each way, 2(p - 1)/p N in all. */
 static void circulant_is_halving_and_doubling(void **state)
 {
@@ -293,6 +314,7 @@ int main(void)
         cmocka_unit_test(ring_is_alpha_beta),
         cmocka_unit_test(ring_reaches_its_bandwidth),
         cmocka_unit_test(twoshot_is_two_exchanges),
+        cmocka_unit_test(twoshot_reads_mapped_windows),
         cmocka_unit_test(circulant_is_halving_and_doubling),
         cmocka_unit_test(small_call_is_the_sum_of_its_parts),
         cmocka_unit_test(kernels_take_their_bytes),

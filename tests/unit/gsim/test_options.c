@@ -32,6 +32,10 @@ static void values_are_read(void **state)
     assert_false(o.all);
     assert_int_equal(parse(&o, error, "--algorithm", "all"), 0);
     assert_true(o.all);
+    assert_int_equal(parse(&o, error, "--mapped", "on"), 0);
+    assert_true(o.mapped);
+    assert_int_equal(parse(&o, error, "--mapped", "off"), 0);
+    assert_false(o.mapped);
     assert_int_equal(parse(&o, error, "--waits", "stream"), 0);
     assert_true(o.ahead);
     assert_int_equal(parse(&o, error, "--lane", "64M"), 0);
@@ -64,6 +68,7 @@ static void wrong_values_are_named(void **state)
         {"--size", "1X", "from 4 bytes"},
         {"--gpus-per-node", "65", "--gpus-per-node 65: not a number from 1 to 64"},
         {"--waits", "never", "--waits never: host or stream"},
+        {"--mapped", "auto", "--mapped auto: on or off"},
         {"--algorithm", "bubble", "no algorithm of that name"},
         {"--algorithm", "a-name-that-is-longer-than-any-can-be", "no algorithm of that name"},
         {"--lane", "1000", "the lane's size is not"},
