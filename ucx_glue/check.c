@@ -113,6 +113,36 @@ static gdr_status_t run(check_t *check)
     return GDR_OK;
 }
 
+/*
+ * Whatever type a put names, UCX goes by what it has seen of the memory; without its hooks in the
+ * driver it has seen nothing, and the CPU would touch device memory.
+ */
+static gdr_status_t check_seen(const gdr_net_mem_t *mem)
+{
+    ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                                                 UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                                   .address = (void *)(uintptr_t)mem->address,
+                                   .length = mem->bytes};
+    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_MEM_TYPE};
+    ucp_mem_h memh;
+    ucs_status_t status = ucp_mem_map(mem->net->context, &params, &memh);
+
+    if (status == UCS_OK) {
+        status = ucp_mem_query(memh, &attr);
+        ucp_mem_unmap(mem->net->context, memh);
+    }
+    /* one that cannot be mapped so is no answer */
+    if (status != UCS_OK || attr.mem_type == mem->type)
+        return GDR_OK;
+    gdr_error(
+        mem->net->log,
+        "UCX %s does not see that the window is %s memory: its module libucm_cuda is missing, "
+        "or does not load because its libcudart is missing; with UCX_MEMTYPE_CACHE=n it needs "
+        "neither",
+        ucp_get_version_string(), ucs_memory_type_names[mem->type]);
+    return GDR_ERR_UNSUPPORTED;
+}
+
 gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
 {
     gdr_ucx_check_t *bytes = &mem->net->check;
@@ -121,7 +151,9 @@ gdr_status_t gdr_ucx_check_window(gdr_net_mem_t *mem)
 
     if (mem->bytes < 2 * (uint64_t)CHECK_BYTES)
         return GDR_OK;
-    status = gdr_ucx_import_own(mem, &check.rmem);
+    status = check_seen(mem);
+    if (status == GDR_OK)
+        status = gdr_ucx_import_own(mem, &check.rmem);
     if (status != GDR_OK)
         return status;
     status = run(&check);

@@ -1,6 +1,6 @@
 # ucx_glue and device on an emulated driver, without MPI
 dist_check_SCRIPTS += tests/glue/on_emulator tests/glue/device.sh tests/glue/pair.sh \
-	tests/glue/misput.sh
+	tests/glue/misput.sh tests/glue/no_hooks.sh
 
 check_PROGRAMS += tests/glue/glue_pair
 tests_glue_glue_pair_SOURCES = \
@@ -8,7 +8,7 @@ tests_glue_glue_pair_SOURCES = \
 tests_glue_glue_pair_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_glue_glue_pair_LDADD = \
 	libgdr_device.la libgdr_kernels.la libgdr_base.la
-TESTS += tests/glue/pair.sh
+TESTS += tests/glue/pair.sh tests/glue/no_hooks.sh
 
 check_LTLIBRARIES += tests/glue/misput.la
 tests_glue_misput_la_SOURCES = tests/glue/misput.c
