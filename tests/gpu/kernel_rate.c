@@ -193,7 +193,7 @@ static void by_type(void)
 static void latency(void)
 {
     enum { TIMES = 101 };
-    double times[TIMES], cpu[TIMES];
+    double times[TIMES] = {0}, cpu[TIMES] = {0}, four[TIMES] = {0};
     int n = rate.quick ? 11 : TIMES;
 
     printf("\nFrom a launch until the CPU sees the word behind it, 2 inputs, median:\n\n| bytes | "
@@ -202,9 +202,7 @@ static void latency(void)
     open_device(0);
     for (uint64_t bytes = 64; bytes <= 64 * KIB; bytes *= 32) {
         tune_load_t load = sum_of(2, bytes);
-        double four[TIMES];
 
-        memset(times, 0, sizeof(times));
         seconds_of(&load);
         for (int i = 0; i < n; i++)
             need(tune_device_time(&rate.device, &load, &times[i], &cpu[i]));
