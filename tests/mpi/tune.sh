@@ -24,6 +24,7 @@ for name, value in text.items():
     assert abs(value - max(1, figure["value"])) <= 0.51, (name, value, figure)
     # between a CPU's clock and a second, and between a slow disk and a rack of memory
     assert 1 <= value <= 10**9 if name.endswith("_ns") else 1 <= value <= 10**8, (name, value)
+assert figures["node_read_mbs"]["ranks"] == 4 # the emulator's devices are mapped
 assert figures["launch_cpu_ns"]["value"] <= figures["launch_ns"]["value"]
 print(len(text), "figures, all plausible")
 END

@@ -127,6 +127,28 @@ static int often(const tune_rig_t *rig, const tune_ring_t *ring, double seconds,
     return n;
 }
 
+/* 10^6 bytes a second that kernels of every rank read of the next one's window; 0: not mapped. */
+static double read_rate(tune_rig_t *rig, tune_ring_t *ring)
+{
+    uint64_t part = TUNE_WINDOW / 2 / TUNE_STREAMS, address = 0;
+    tune_load_t load = {.reduce = {.nin = 1, .nout = 1, .bytes = part},
+                        .stride = part,
+                        .streams = TUNE_STREAMS,
+                        .launches = rig->options->quick ? 1 : 16};
+    double seconds = 0, posting;
+    bool mapped = ring->size > 1 && rig->ops->map(ring->window, &address) == GDR_OK;
+
+    load.reduce.in[0] = address;
+    load.reduce.out[0] = rig->window + TUNE_WINDOW / 2;
+    for (int i = 0; i < 2; i++) { /* the first time for the way there */
+        tune_rig_barrier(rig, MPI_COMM_WORLD);
+        if (mapped && tune_device_time(&rig->device, &load, &seconds, &posting) != GDR_OK)
+            tune_rig_fail();
+    }
+    tune_rig_barrier(rig, MPI_COMM_WORLD);
+    return mapped ? (double)part * load.streams * load.launches / seconds / 1e6 : 0;
+}
+
 typedef struct link {
     const char *state, *latency, *put, *mbs; /* the watchdog's line; names of the figures */
 } link_t;
@@ -166,6 +188,8 @@ void tune_measure_links(tune_rig_t *rig, tune_figures_t *figures)
                                    "net_mbs"};
 
     measure(rig, &rig->inside, &inside, figures);
-    tune_rig_barrier(rig, MPI_COMM_WORLD);
+    tune_rig_state("reading mapped windows");
+    tune_measure_gather(rig, figures, "node_read_mbs", read_rate(rig, &rig->inside),
+                        "kernels read the next rank's mapped window, all ranks at once");
     measure(rig, &rig->between, &between, figures);
 }
