@@ -109,7 +109,7 @@ where_they_are() {
     for pid in $(family "$1"); do
         name=$(cat "/proc/$pid/comm" 2>/dev/null) || continue
         case $name in
-        bash | sh | timeout | mpirun | orterun | env) continue ;;
+        bash | sh | run.sh | timeout | mpirun | orterun | env) continue ;;
         esac
         echo "-- process $pid, $name, rank $(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null |
             sed -n 's/^OMPI_COMM_WORLD_RANK=//p'): $(sed -n 's/^State:[[:blank:]]*//p' \
@@ -186,7 +186,7 @@ is_it_right() {
     done
 }
 
-# Lanes of 64 MiB for large messages (in a name of their own), and streams that wait for peers.
+# By algorithm, and with all data put, with streams that wait for peers, with lanes of 64 MiB.
 measure() {
     local np algorithm
 
@@ -197,6 +197,7 @@ measure() {
                 bench "$np"
         done
         [ -z "$QUICK" ] || continue
+        step "bench-np$np-mapped_off" 25 with OMPI_MCA_coll_gdr_mapped=off bench "$np"
         step "bench-np$np-stream_waits" 25 with OMPI_MCA_coll_gdr_stream_waits=auto bench "$np"
         step "bench-np$np-lane_64m" 25 with OMPI_MCA_coll_gdr_lane_size=64m bench "$np"
     done
