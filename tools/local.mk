@@ -43,8 +43,8 @@ clustersdir = $(pkgdatadir)/clusters
 dist_clusters_DATA = tools/sim/clusters/h200-8x400g tools/sim/clusters/h100-8x400g \
 	tools/sim/clusters/a100-4x200g tools/sim/clusters/pcie-1nic
 
-# What docs/performance.md shows: charts, and the times of what is chosen, of each cluster with the
-# lanes of the defaults, and of one with large ones. The same source gives the same bytes.
+# What docs/performance.md shows: charts, and the times of what is chosen, of clusters with the lanes
+# of the defaults or (@) others. The same source gives the same bytes.
 DOCS_PLOTS = h200-8x400g h200-8x400g@256M a100-4x200g@256M pcie-1nic@256M
 .PHONY: docs-plots
 docs-plots: gdr_sim
@@ -52,7 +52,7 @@ docs-plots: gdr_sim
 	    to=$(srcdir)/docs/plots/$$plot; more="--size 8:64M"; \
 	    case $$plot in *@*) more="--size 8:1G --lane $${plot##*@}" ;; esac; \
 	    rm -rf $$to && $(MKDIR_P) $$to && \
-	    set -- --cluster $(srcdir)/tools/sim/clusters/$${plot%@*} --nodes 1:4 $$more && \
+	    set -- --mapped on --cluster $(srcdir)/tools/sim/clusters/$${plot%@*} --nodes 1:4 $$more && \
 	    ./gdr_sim "$$@" --algorithm all --plot $$to | sed -n 's/^# auto/auto/p' >$$to/auto.txt && \
 	    ./gdr_sim "$$@" >>$$to/auto.txt || exit 1; \
 	    echo "$$to: $$(tail -n +1 $$to/auto.txt | head -n 1)"; \
