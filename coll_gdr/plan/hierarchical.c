@@ -12,6 +12,10 @@
  * it goes to the owner; what it owns itself is in the order of gdr_circulant.h, and so is the
  * result that comes back to where the part was, from whom has had it. Then incoming parts of the
  * node, n - 1 for each turn, and behind them what comes in between nodes, for each turn.
+ *
+ * Where ranks map the windows of their node nothing is put inside it: an owner's kernels read the
+ * others' parts, theirs read its result, and say so. Instead of incoming parts there is a slot for
+ * partial results, for each turn.
  */
 #include "plan/gdr_algorithms.h"
 #include "plan/gdr_circulant.h"
@@ -35,6 +39,7 @@ typedef struct rail {
     uint32_t number, turn;
     uint32_t owner;  /* local rank in this node */
     uint32_t copied; /* the step that has copied this rank's part; not its own rails */
+    uint32_t waits;  /* own rails: the first of n - 1 steps, for the others' parts */
     gdr_circulant_t circulant;
 } rail_t;
 
@@ -45,6 +50,7 @@ struct hier {
     gdr_blocks_t blocks;
     int32_t rank;
     uint32_t n, local; /* ranks of the node, and which one this is */
+    uint32_t taken;    /* the last step that reads another's result */
     rail_t *rails;
 };
 
@@ -63,6 +69,17 @@ static needs_t needs_of(const gdr_topology_t *t)
     return needs;
 }
 
+/* Flags behind all others: a rank of the node has read a result. */
+static uint32_t first_read(const needs_t *needs)
+{
+    return needs->rails + needs->parts + needs->turns * 2 * needs->steps;
+}
+
+static uint32_t part_slots(const needs_t *needs, const gdr_topology_t *t)
+{
+    return t->mapped ? needs->turns : needs->parts;
+}
+
 static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 {
     const gdr_topology_t *t = request->topology;
@@ -72,13 +89,15 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
     if (t == NULL || t->nnodes < 2 || t->most < 2 || !request->commutative)
         return false;
     needs = needs_of(t);
-    flags = needs.rails + needs.parts + needs.turns * 2 * needs.steps;
-    *shape = (gdr_shape_t){.nslots = needs.rails + needs.parts + needs.turns * ARRIVAL_SLOTS,
-                           .nflags = flags,
-                           .nchannels = flags,
-                           .seg_chunks = needs.rails,
-                           .least_chunk = needs.nodes * gdr_blocks_unit(request->type_bytes) *
-                                          request->type_bytes};
+    flags = first_read(&needs);
+    if (t->mapped)
+        flags += (uint32_t)gdr_max_u64(needs.parts, needs.rails);
+    *shape = (gdr_shape_t){
+        .nslots = needs.rails + part_slots(&needs, t) + needs.turns * ARRIVAL_SLOTS,
+        .nflags = flags,
+        .nchannels = flags,
+        .seg_chunks = needs.rails,
+        .least_chunk = needs.nodes * gdr_blocks_unit(request->type_bytes) * request->type_bytes};
     return true;
 }
 
@@ -153,6 +172,16 @@ static uint32_t part_of(const hier_t *h, uint32_t rail, uint32_t local)
     return h->needs.rails + r->turn * (h->n - 1) + place;
 }
 
+/* The owner's result has been read by another rank of its node. */
+static gdr_edge_t read_edge(const hier_t *h, uint32_t rail, uint32_t reader)
+{
+    uint32_t owner = h->rails[rail].owner, first = first_read(&h->needs);
+
+    return (gdr_edge_t){.peer = rank_at(h, owner == h->local ? reader : owner),
+                        .flag = first + part_of(h, rail, reader) - h->needs.rails,
+                        .channel = first + rail};
+}
+
 static gdr_operand_t block_slot(const hier_t *h, int32_t rank, uint32_t rail)
 {
     return gdr_operand_slot(rank, 0, rail * h->blocks.block * h->blocks.type_bytes);
@@ -163,13 +192,13 @@ static gdr_circulant_member_t member(const void *ctx, uint32_t index)
     const rail_t *rail = ctx;
     const hier_t *h = rail->hier;
     uint32_t n = gdr_topology_ranks(h->topology, index), turn = rail->number / n;
-    uint32_t behind = h->needs.rails + h->needs.parts;
+    uint32_t behind = h->needs.rails + part_slots(&h->needs, h->topology);
 
     return (gdr_circulant_member_t){
         .rank = h->topology->members[h->topology->first[index] + rail->number % n],
         .offset = rail->number * h->blocks.block * h->blocks.type_bytes,
         .arrivals = behind + turn * ARRIVAL_SLOTS,
-        .number = behind + turn * 2 * h->needs.steps};
+        .number = h->needs.rails + h->needs.parts + turn * 2 * h->needs.steps};
 }
 
 static void open_rails(hier_t *h)
@@ -183,7 +212,7 @@ static void open_rails(hier_t *h)
         rail->number = j;
         rail->turn = j / n;
         rail->owner = j % n;
-        rail->copied = GDR_BUILD_NONE;
+        rail->copied = rail->waits = GDR_BUILD_NONE;
         rail->circulant =
             (gdr_circulant_t){.build = h->build,
                               .blocks = gdr_blocks_make(rail_bytes(h, j) / h->blocks.type_bytes,
@@ -229,20 +258,37 @@ static void scatter_in_node(hier_t *h)
 
         if (is_own(h, j))
             continue;
-        gdr_build_put(h->build, edge, block_slot(h, h->rank, j), gdr_operand_slot(owner, part, 0),
-                      rail_bytes(h, j));
+        if (h->topology->mapped)
+            gdr_build_signal(h->build, edge);
+        else
+            gdr_build_put(h->build, edge, block_slot(h, h->rank, j),
+                          gdr_operand_slot(owner, part, 0), rail_bytes(h, j));
         gdr_build_after(h->build, h->rails[j].copied);
     }
 }
 
+/* Where this rank's kernels find the part of another one of its node, `skip` bytes behind its
+ * start.
+ */
+static gdr_operand_t part_operand(const hier_t *h, uint32_t rail, uint32_t local, uint64_t skip)
+{
+    gdr_operand_t part = gdr_operand_slot(h->rank, part_of(h, rail, local), 0);
+
+    if (h->topology->mapped)
+        part = block_slot(h, rank_at(h, local), rail);
+    part.offset += skip;
+    return part;
+}
+
 /* One REDUCE of the node's ranks first .. end - 1 for a run of the rail's block, behind the partial
- * result of those before. `waits`: the first of n - 1 steps. */
+ * result of those before. */
 static uint32_t reduce_ranks(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
-                             uint32_t first, uint32_t end, uint32_t before, uint32_t waits)
+                             uint32_t first, uint32_t end, uint32_t before)
 {
     uint32_t place = h->needs.rails + rail->turn * (h->n - 1); /* of the first part */
+    uint32_t slot = h->topology->mapped ? h->needs.rails + rail->turn : place;
     uint64_t skip = run->user - rail->circulant.user;
-    gdr_operand_t partial = gdr_operand_slot(h->rank, place, skip);
+    gdr_operand_t partial = gdr_operand_slot(h->rank, slot, skip);
     gdr_operand_t in[GDR_STEP_MAX_IN], out;
     uint32_t nin = 0, step;
 
@@ -250,18 +296,17 @@ static uint32_t reduce_ranks(hier_t *h, const rail_t *rail, const gdr_circulant_
         in[nin++] = partial;
     for (uint32_t q = first; q < end; q++)
         in[nin++] = q == h->local ? gdr_operand_send(h->build, run->user)
-                                  : gdr_operand_slot(h->rank, part_of(h, rail->number, q), skip);
+                                  : part_operand(h, rail->number, q, skip);
     out = end < h->n ? partial : gdr_circulant_block(&rail->circulant, run->first);
     step = gdr_build_reduce(h->build, in, nin, &out, 1, run->bytes);
     gdr_build_after(h->build, before);
     for (uint32_t q = first; q < end; q++)
         if (q != h->local)
-            gdr_build_after(h->build, waits + part_of(h, rail->number, q) - place);
+            gdr_build_after(h->build, rail->waits + part_of(h, rail->number, q) - place);
     return step;
 }
 
-static uint32_t reduce_run(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
-                           uint32_t waits)
+static uint32_t reduce_run(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run)
 {
     uint32_t step = GDR_BUILD_NONE;
 
@@ -272,7 +317,7 @@ static uint32_t reduce_run(hier_t *h, const rail_t *rail, const gdr_circulant_ru
         uint32_t room = GDR_STEP_MAX_IN - (first > 0 ? 1 : 0);
         uint32_t end = h->n - first < room ? h->n : first + room;
 
-        step = reduce_ranks(h, rail, run, first, end, step, waits);
+        step = reduce_ranks(h, rail, run, first, end, step);
         first = end;
     }
     return step;
@@ -283,22 +328,23 @@ static void reduce_in_node(hier_t *h, rail_t *rail)
 {
     gdr_circulant_t *c = &rail->circulant;
     gdr_circulant_run_t runs[2];
-    uint32_t waits = GDR_BUILD_NONE;
 
     for (uint32_t q = 0; q < h->n; q++) {
-        uint32_t part, wait;
+        gdr_edge_t edge = {.peer = rank_at(h, q), .channel = rail->number};
+        uint32_t wait;
 
         if (q == h->local)
             continue;
-        part = part_of(h, rail->number, q);
-        wait = gdr_build_wait(
-            h->build, (gdr_edge_t){.peer = rank_at(h, q), .flag = part, .channel = rail->number},
-            gdr_operand_slot(h->rank, part, 0), rail_bytes(h, rail->number));
-        waits = waits == GDR_BUILD_NONE ? wait : waits;
+        edge.flag = part_of(h, rail->number, q);
+        wait = h->topology->mapped
+                   ? gdr_build_await(h->build, edge)
+                   : gdr_build_wait(h->build, edge, part_operand(h, rail->number, q, 0),
+                                    rail_bytes(h, rail->number));
+        rail->waits = rail->waits == GDR_BUILD_NONE ? wait : rail->waits;
     }
     c->nready = gdr_circulant_runs(c, 0, c->p, runs);
     for (uint32_t i = 0; i < c->nready; i++)
-        c->ready[i] = reduce_run(h, rail, &runs[i], waits);
+        c->ready[i] = reduce_run(h, rail, &runs[i]);
 }
 
 /* All own rails step by step: their waits do not queue up behind each other. */
@@ -322,36 +368,71 @@ static void exchange_between_nodes(hier_t *h)
 
 static void give_result(hier_t *h, const rail_t *rail)
 {
-    for (uint32_t i = 1; i < h->n; i++) {
-        uint32_t q = (h->local + i) % h->n;
-        gdr_edge_t edge = {
-            .peer = rank_at(h, q), .flag = rail->number, .channel = part_of(h, rail->number, q)};
+    uint32_t first = h->needs.rails + rail->turn * (h->n - 1);
 
-        gdr_build_put(h->build, edge, block_slot(h, h->rank, rail->number),
-                      block_slot(h, edge.peer, rail->number), rail_bytes(h, rail->number));
+    for (uint32_t i = 1; i < h->n; i++) {
+        uint32_t q = (h->local + i) % h->n, part = part_of(h, rail->number, q);
+        gdr_edge_t edge = {.peer = rank_at(h, q), .flag = rail->number, .channel = part};
+
+        if (h->topology->mapped)
+            gdr_build_signal(h->build, edge);
+        else
+            gdr_build_put(h->build, edge, block_slot(h, h->rank, rail->number),
+                          block_slot(h, edge.peer, rail->number), rail_bytes(h, rail->number));
         gdr_circulant_after(&rail->circulant);
+        if (h->topology->mapped) /* also of an empty block: a word comes after the peer's */
+            gdr_build_after(h->build, rail->waits + part - first);
     }
 }
 
-/* A block that another rank of the node owns: it has come in the owner's order. */
+/* The runs of a result: one rank's after the other's, as in the two-shot. */
+static uint32_t copy_result(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
+                            uint32_t wait)
+{
+    gdr_operand_t from = gdr_circulant_block(&rail->circulant, run->first);
+    uint32_t copy;
+
+    if (!h->topology->mapped) /* it was put to where this rank's part was */
+        from.rank = h->rank;
+    copy = gdr_build_copy(h->build, from, gdr_operand_recv(h->build, run->user), run->bytes);
+    gdr_build_after(h->build, wait);
+    gdr_build_after(h->build, rail->copied); /* in place: the input has been read */
+    if (h->topology->mapped)
+        gdr_build_after(h->build, h->taken);
+    h->taken = copy;
+    return copy;
+}
+
+/* A block that another rank of the node owns: it is in the owner's order. */
 static void take_result(hier_t *h, const rail_t *rail)
 {
     gdr_edge_t edge = {.peer = rank_at(h, rail->owner),
                        .flag = rail->number,
                        .channel = part_of(h, rail->number, h->local)};
+    uint32_t copies[2] = {GDR_BUILD_NONE, GDR_BUILD_NONE}, n, wait;
     gdr_circulant_run_t runs[2];
-    uint32_t n = gdr_circulant_runs(&rail->circulant, 0, rail->circulant.p, runs), wait;
 
-    wait = gdr_build_wait(h->build, edge, block_slot(h, h->rank, rail->number),
-                          rail_bytes(h, rail->number));
-    for (uint32_t i = 0; i < n; i++) {
-        gdr_operand_t from = gdr_circulant_block(&rail->circulant, runs[i].first);
+    n = gdr_circulant_runs(&rail->circulant, 0, rail->circulant.p, runs);
+    wait = h->topology->mapped
+               ? gdr_build_await(h->build, edge)
+               : gdr_build_wait(h->build, edge, block_slot(h, h->rank, rail->number),
+                                rail_bytes(h, rail->number));
+    for (uint32_t i = 0; i < n; i++)
+        copies[i] = copy_result(h, rail, &runs[i], wait);
+    if (!h->topology->mapped)
+        return;
+    gdr_build_signal(h->build, read_edge(h, rail->number, h->local));
+    gdr_build_after(h->build, wait);
+    gdr_build_after(h->build, copies[0]);
+    gdr_build_after(h->build, copies[1]);
+}
 
-        from.rank = h->rank;
-        gdr_build_copy(h->build, from, gdr_operand_recv(h->build, runs[i].user), runs[i].bytes);
-        gdr_build_after(h->build, wait);
-        gdr_build_after(h->build, rail->copied); /* in place: the input has been read */
-    }
+/* Those who map this rank's window have read the result. */
+static void await_readers(hier_t *h, const rail_t *rail)
+{
+    for (uint32_t q = 0; q < h->n && h->topology->mapped; q++)
+        if (q != h->local)
+            gdr_build_await(h->build, read_edge(h, rail->number, q));
 }
 
 static void gather_in_node(hier_t *h)
@@ -360,9 +441,14 @@ static void gather_in_node(hier_t *h)
         give_result(h, &h->rails[j]);
     for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
         gdr_circulant_copy_results(&h->rails[j].circulant);
-    for (uint32_t j = 0; j < h->needs.rails; j++)
+    for (uint32_t i = 1; i <= h->needs.rails; i++) {
+        uint32_t j = (h->local + i) % h->needs.rails;
+
         if (!is_own(h, j))
             take_result(h, &h->rails[j]);
+    }
+    for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
+        await_readers(h, &h->rails[j]);
 }
 
 static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t *layout,
@@ -382,6 +468,7 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
     h.rails = calloc(h.needs.rails, sizeof(*h.rails));
     if (h.rails == NULL)
         return GDR_ERR_NO_MEMORY;
+    h.taken = GDR_BUILD_NONE;
     open_rails(&h);
     scatter_in_node(&h);
     for (uint32_t j = h.local; j < h.needs.rails; j += h.n)

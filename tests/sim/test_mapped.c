@@ -55,8 +55,10 @@ static uint64_t puts_of(const sim_case_t *c)
 static void run(int nprocs, int width, uint64_t seed)
 {
     const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
-    sim_case_t c =
-        mapped_case(nprocs, width, seed, algorithms[seed / SIM_MODES % ALGORITHMS], mode);
+    const char *algorithm = nprocs > width && seed / SIM_MODES % 3 == 2
+                                ? "hierarchical"
+                                : algorithms[seed / SIM_MODES % ALGORITHMS];
+    sim_case_t c = mapped_case(nprocs, width, seed, algorithm, mode);
 
     add_calls(&c, mode, seed);
     sim_start(c.world);

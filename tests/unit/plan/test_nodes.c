@@ -65,21 +65,30 @@ static gdr_topology_t *topology_of(const nodes_t *nodes, bool dealt)
     return topology;
 }
 
-static void prove(const nodes_t *nodes, bool dealt, uint64_t count, uint32_t type_bytes,
-                  const gdr_plan_params_t *params)
+static void prove_one(const nodes_t *nodes, bool dealt, uint64_t count, uint32_t type_bytes,
+                      const gdr_plan_params_t *params, bool mapped)
 {
     gdr_plan_request_t request = plan_test_request(params, size_of(nodes), count, type_bytes);
     gdr_topology_t *topology = topology_of(nodes, dealt);
     gdr_check_result_t result;
     gdr_status_t status;
 
+    topology->mapped = mapped;
     request.topology = topology;
     status = gdr_check_request(&request, &result);
     if (status != GDR_OK)
-        fail_msg("%s%s, %llu x %u bytes, depth %u, chunk %llu: status %d: %s", nodes->name,
-                 dealt ? ", dealt" : "", (unsigned long long)count, type_bytes, params->depth,
-                 (unsigned long long)params->chunk_size, (int)status, result.text);
+        fail_msg("%s%s%s, %llu x %u bytes, depth %u, chunk %llu: status %d: %s", nodes->name,
+                 dealt ? ", dealt" : "", mapped ? ", mapped" : "", (unsigned long long)count,
+                 type_bytes, params->depth, (unsigned long long)params->chunk_size, (int)status,
+                 result.text);
     gdr_topology_free(topology);
+}
+
+static void prove(const nodes_t *nodes, bool dealt, uint64_t count, uint32_t type_bytes,
+                  const gdr_plan_params_t *params)
+{
+    prove_one(nodes, dealt, count, type_bytes, params, false);
+    prove_one(nodes, dealt, count, type_bytes, params, true);
 }
 
 static void odd_counts(void **state)
