@@ -29,7 +29,7 @@ for text in "^The driver's copies" "^| 8 | 1024 KiB |" '^2 ranks, mean time' \
     says "the report has $text" 5 "$text" cat "$report"
 done
 says "every element was checked" 5 "all .* sizes right on 3 ranks" \
-    cat "$work/results of it/right-ring.log"
+    tar -xzOf "$work/results of it/logs.tar.gz" logs/right-ring.log
 refuses "what hangs is looked at" 60 "^-- process .*, gdr_bench, rank 1: " "${bare[@]}" \
     CUDA_EMU_DELAY=3000000 "$emu" "$place/run.sh" --emulated --quick --out "$work/stopped" \
     --budget 6

@@ -4,8 +4,8 @@
 # by hand and NCCL. Ends within its budget; what did not fit in is named.
 #   run.sh [--out DIRECTORY] [--budget SECONDS] [--quick] [--emulated]
 #   run.sh [--emulated] --exec COMMAND...     runs a command in the tree's environment, no more
-# Writes logs, tuning.txt and measured.md (tables for docs/measured.md) into DIRECTORY, default
-# ./gpu-results. --emulated: under `cuda-emu run.sh …`, to try it out: times mean nothing.
+# Writes measured.md (tables for docs/measured.md), tuning.txt and logs.tar.gz into DIRECTORY,
+# default ./gpu-results. --emulated: under `cuda-emu run.sh …`, to try it out: times mean nothing.
 # Exit status: 0; 1: something failed or is wrong; 2: bad command line.
 set -u
 
@@ -120,7 +120,7 @@ where_they_are() {
     done
 }
 
-# step NAME SECONDS COMMAND...: output in $OUT/NAME.log; stopped after so many seconds, or with the
+# step NAME SECONDS COMMAND...: output in $LOGS/NAME.log; stopped after so many seconds, or with the
 # budget, after it was seen where everybody is.
 step() {
     local name=$1 seconds=$2 left=$((BUDGET - SECONDS)) pid status=0 begin=$SECONDS
@@ -131,21 +131,21 @@ step() {
         say "$name: left out, no time"
         return 1
     fi
-    "$@" >"$OUT/$name.log" 2>&1 </dev/null &
+    "$@" >"$LOGS/$name.log" 2>&1 </dev/null &
     pid=$!
     while kill -0 $pid 2>/dev/null && [ $((SECONDS - begin)) -lt "$seconds" ]; do
         sleep 0.2
     done
     if kill -0 $pid 2>/dev/null; then
         say "$name: not done after $seconds s: this is where it is"
-        where_they_are $pid | tee -a "$OUT/$name.log"
+        where_they_are $pid | tee -a "$LOGS/$name.log"
         # shellcheck disable=SC2046 # numbers
         kill -9 $(family $pid) 2>/dev/null
         FAILED=1
     fi
     wait $pid 2>/dev/null || status=$?
     [ $status = 0 ] || [ $status = 137 ] || {
-        say "$name: exit status $status: $(tail -n 1 "$OUT/$name.log")"
+        say "$name: exit status $status: $(tail -n 1 "$LOGS/$name.log")"
         FAILED=1
     }
     [ $status != 0 ] || say "$name: $((SECONDS - begin)) s"
@@ -222,15 +222,15 @@ report() {
     local np logs=()
 
     for np in $RANKS; do
-        mapfile -t -O ${#logs[@]} logs < <(ls -tr "$OUT"/bench-np"$np"-*.log 2>/dev/null)
+        mapfile -t -O ${#logs[@]} logs < <(ls -tr "$LOGS"/bench-np"$np"-*.log 2>/dev/null)
     done
-    echo "## $(date -u +%Y-%m-%d): $(sed -n '4p' "$OUT/about.log")"
+    echo "## $(date -u +%Y-%m-%d): $(sed -n '4p' "$LOGS/about.log")"
     echo
-    sed 's/^/    /' "$OUT/about.log"
-    [ ! -s "$OUT/kernels.log" ] || cat <(echo) "$OUT/kernels.log"
+    sed 's/^/    /' "$LOGS/about.log"
+    [ ! -s "$LOGS/kernels.log" ] || cat <(echo) "$LOGS/kernels.log"
     awk -f "$HERE/source/tests/gpu/table.awk" "${logs[@]}" /dev/null
     for np in $RANKS; do
-        [ ! -s "$OUT/nccl-np$np.log" ] || sed "s/^/NCCL, $np ranks: /" "$OUT/nccl-np$np.log"
+        [ ! -s "$LOGS/nccl-np$np.log" ] || sed "s/^/NCCL, $np ranks: /" "$LOGS/nccl-np$np.log"
     done
     [ ! -s "$OUT/tuning.txt" ] || sed 's/^/    /' "$OUT/tuning.txt"
 }
@@ -244,8 +244,10 @@ if [ -n "$QUICK" ]; then
 fi
 set_environment
 [ ${#COMMAND[@]} = 0 ] || exec "${COMMAND[@]}"
-mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
-step about 20 about && cat "$OUT/about.log"
+mkdir -p "$OUT/logs" && OUT=$(cd "$OUT" && pwd) || exit 1
+LOGS=$OUT/logs
+trap 'tar -C "$OUT" -czf "$OUT/logs.tar.gz" logs && rm -r "$LOGS"' EXIT # few files to bring back
+step about 20 about && cat "$LOGS/about.log"
 is_it_right
 step kernels 60 "$HERE/build/tests/gpu/kernel_rate" "${QUICKLY[@]}"
 measure
