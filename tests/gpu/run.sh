@@ -92,12 +92,12 @@ find_cudart() {
 
 # Everything below a process, itself first.
 family() {
-    local child
+    local status
 
     echo "$1"
-    # shellcheck disable=SC2013 # words
-    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
-        family "$child"
+    for status in $(grep -ls "^PPid:[[:blank:]]*$1\$" /proc/[0-9]*/status); do
+        status=${status#/proc/}
+        family "${status%/status}"
     done
 }
 
