@@ -46,13 +46,16 @@ typedef struct sim_case {
     sim_script_t *script;
 } sim_case_t;
 
-/* Engines are not started yet. */
+/* Engines are not started yet. Where windows can be mapped all processes are on one node. */
 static inline sim_case_t sim_case(const sim_options_t *options, const char *algorithm,
                                   const sim_mode_t *mode)
 {
     sim_case_t c;
+    int i;
 
     c.world = sim_create(options);
+    for (i = 0; i < options->nprocs && options->maps; i++)
+        c.world->procs[i].config.node = 1;
     c.script = sim_script_new(c.world);
     sim_tune(c.world, algorithm, mode);
     return c;

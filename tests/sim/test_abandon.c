@@ -40,6 +40,7 @@ static sim_case_t abandon_case(int nprocs, const char *algorithm, const sim_mode
     sim_case_t c;
     int procs[SIM_PROCS_MAX], teams[2], i, k;
 
+    options.maps = seed / 2 % 2 == 0;
     options.log_level = GDR_LOG_ERROR;
     options.flush_rdma = seed % 2 == 0;
     c = sim_case(&options, algorithm, mode);

@@ -17,8 +17,6 @@ static sim_case_t fault_case(int nprocs, uint64_t seed, const char *algorithm,
     options.maps = seed / 4 % 2 == 0;
     c = sim_case(&options, algorithm, mode);
     team = sim_script_team(c.script);
-    for (k = 0; k < nprocs && options.maps; k++)
-        c.world->procs[k].config.node = 1;
     sim_script_all(c.script, SIM_CREATE, team);
     for (k = 0; k < CALLS; k++) {
         sim_add_call(&c, team, 10 + 700 * (uint64_t)k, mode->blocking);

@@ -93,6 +93,7 @@ static sim_case_t mixed_case(int nprocs, uint64_t seed, pattern_t pattern, bool 
     sim_case_t c;
     int team, k;
 
+    options.maps = seed / 2 % 2 == 0;
     options.reenter = true;
     options.late_words = seed % 3 != 0;
     options.flush_rdma = seed % 2 == 0;

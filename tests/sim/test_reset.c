@@ -20,6 +20,7 @@ static void run_either(bool (*resets)(uint64_t seed, int round, int rank), int n
     sim_case_t c;
     int team;
 
+    options.maps = seed / 2 % 2 == 0;
     options.keeps_mappings = keeps;
     c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
     team = sim_script_team(c.script);
@@ -124,6 +125,7 @@ static void test_other_teams(void **state)
         sim_case_t c;
         int teams[3], k;
 
+        options.maps = seed / 2 % 2 == 0;
         options.keeps_mappings = true;
         c = sim_case(&options, "twoshot", mode);
         sim_start(c.world);
@@ -177,6 +179,7 @@ static void test_declined_after(void **state)
         sim_case_t c = sim_case(&options, "twoshot", &sim_modes[1]);
         int team = sim_script_team(c.script), k;
 
+        options.maps = seed / 2 % 2 == 0;
         sim_start(c.world);
         sim_script_all(c.script, SIM_CREATE, team);
         for (k = 0; k < 4; k++) {

@@ -9,6 +9,7 @@ static void run_orders(int nprocs, int nteams, uint64_t seed, const sim_mode_t *
     sim_case_t c = sim_case(&options, "auto", mode);
     int t, k, p;
 
+    options.maps = seed / 2 % 2 == 0;
     for (p = 0; p < nprocs; p++)
         c.world->procs[p].config.ctl_bytes = 64 * c.world->procs[p].config.plan.ctl_bytes;
     sim_start(c.world);
@@ -77,6 +78,7 @@ static void test_eight_outstanding(void **state)
         sim_case_t c = sim_case(&options, seed % 2 ? "ring" : "twoshot", &sim_modes[1]);
         int team;
 
+        options.maps = seed / 2 % 2 == 0;
         sim_start(c.world);
         team = sim_script_team(c.script);
         sim_script_all(c.script, SIM_CREATE, team);
@@ -151,6 +153,7 @@ static void run_declined(spoil_fn spoil, uint64_t seed)
     sim_case_t c = sim_case(&options, "auto", &sim_modes[seed % 2]);
     int team = sim_script_team(c.script), k;
 
+    options.maps = seed / 2 % 2 == 0;
     spoil(&c);
     sim_start(c.world);
     sim_script_all(c.script, SIM_CREATE, team);
@@ -280,6 +283,7 @@ static void test_mixed_modes(void **state)
         sim_options_t options = sim_options(2 + (int)(seed % 4), seed);
         sim_case_t c = sim_case(&options, seed % 2 ? "ring" : "twoshot", &sim_modes[0]);
 
+        options.maps = seed / 2 % 2 == 0;
         for (p = 0; p < options.nprocs; p++) {
             gdr_engine_config_t *config = &c.world->procs[p].config;
 
