@@ -149,6 +149,7 @@ void gdr_context_begin(gdr_context_t *context, uint64_t segment)
     context->instance = plan->full != NULL ? segment / plan->layout.depth * plan->full->rounds : 0;
     context->value = gdr_flag_value(call->number, context->instance);
     context->ready.n = context->held.n = 0;
+    context->cut_short = false;
     context->npolled = context->nposted = 0;
     memset(context->state, GDR_ITEM_IDLE, program->nitems);
     memcpy(context->missing, program->missing, program->nitems * sizeof(*program->missing));
@@ -224,7 +225,9 @@ static gdr_status_t advance(gdr_context_t *context)
         status = gdr_host_advance(context);
     if (status == GDR_OK && context->moved)
         status = gdr_ordered_advance(context);
-    return status == GDR_OK && stream->wanted ? gdr_stream_mark(stream, false) : status;
+    if (status != GDR_OK || context->cut_short) /* one mark behind what is issued in a row */
+        return status;
+    return stream->wanted ? gdr_stream_mark(stream, false) : status;
 }
 
 gdr_status_t gdr_context_progress(gdr_context_t *context)

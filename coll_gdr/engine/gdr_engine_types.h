@@ -270,6 +270,7 @@ struct gdr_context {
     bool ordered;             /* device flags: the cursor decides about steps */
     bool moved;               /* ordered: something was done since the cursor stopped */
     bool followed;            /* ordered after the application's default stream */
+    bool cut_short;           /* what is ready was left for the next turn */
     uint64_t part_offset;     /* of the call's part, from a lane's start, on every member */
     uint64_t ctl_part_offset; /* likewise, of the lane's words in the control page */
     uint64_t window_offset;   /* of the part, from this process's window's start */

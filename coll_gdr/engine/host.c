@@ -2,8 +2,14 @@
  * Host-driven order: the CPU sees what is done and issues every step whose predecessors are, in any
  * order. A kernel behind kernels of the same stream does not wait for them. Nothing blocks a
  * stream, so a call may stand still as long as the application likes.
+ *
+ * Puts keep the CPU for microseconds and are posted one at a time: in between the network and the
+ * other contexts have their turn. The flags of what has landed meanwhile would wait for all of
+ * them.
  */
 #include "engine/gdr_items.h"
+
+#include <string.h>
 
 /* The peer wants its flag in its window: our stream writes the source word first. */
 static gdr_status_t put_through_stream(gdr_context_t *context, uint32_t item, bool *issued)
@@ -55,7 +61,8 @@ gdr_status_t gdr_host_advance(gdr_context_t *context)
     gdr_index_list_t *ready = &context->ready;
     uint32_t i, kept = 0;
 
-    for (i = 0; i < ready->n; i++) {
+    context->cut_short = false;
+    for (i = 0; i < ready->n && !context->cut_short; i++) {
         uint32_t item = ready->index[i];
         bool issued;
         gdr_status_t status = issue(context, item, &issued);
@@ -64,7 +71,12 @@ gdr_status_t gdr_host_advance(gdr_context_t *context)
             return status;
         if (!issued)
             ready->index[kept++] = item;
+        context->cut_short = issued && i + 1 < ready->n &&
+                             context->items[item].kind == GDR_STEP_PUT &&
+                             context->steps[item].bytes > 0;
     }
-    ready->n = kept;
+    memmove(&ready->index[kept], &ready->index[i], (ready->n - i) * sizeof(*ready->index));
+    ready->n -= i - kept;
+    context->call->events += context->cut_short;
     return GDR_OK;
 }

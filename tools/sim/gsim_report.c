@@ -69,9 +69,11 @@ static void json_row(const gsim_report_t *report, const gsim_row_t *row)
         return;
     }
     fprintf(report->json,
-            "\"algorithm\": \"%s\", \"ns\": %.3f, \"first_ns\": %.3f, \"bound_ns\": %.3f, "
+            "\"algorithm\": \"%s\", \"segments\": %" PRIu64 ", \"depth\": %" PRIu64
+            ", \"ns\": %.3f, \"predicted_ns\": %.0f, \"first_ns\": %.3f, \"bound_ns\": %.3f, "
             "\"algbw\": %.6f, \"busbw\": %.6f, \"bound_busbw\": %.6f, ",
-            row->result.algorithm, row->result.ns, row->result.first_ns,
+            row->result.algorithm, row->result.segments, row->result.depth, row->result.ns,
+            row->result.predicted_ns, row->result.first_ns,
             gsim_cluster_bound(row->cluster, row->nodes, row->gpus, row->bytes),
             gsim_row_algbw(row), gsim_row_busbw(row), gsim_row_bound(row));
     fprintf(report->json,

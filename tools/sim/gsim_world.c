@@ -13,6 +13,8 @@
 /* A page of a process's memory; a window with the words behind its lane ends in a second one. */
 #define PAGE UINT64_C(4096)
 
+enum { OPTIONS_MAX = 16 };
+
 typedef struct parcel {
     int from, to;
     size_t bytes;
@@ -59,12 +61,35 @@ static void see_end(gsim_proc_t *proc)
     proc->call = NULL;
 }
 
+static void cpu_idle(void *ctx, uint64_t rank, uint64_t unused)
+{
+    gsim_proc_t *proc = &gsim_world(ctx)->procs[rank];
+
+    (void)unused;
+    proc->waking = false;
+    gsim_wake(proc);
+}
+
+static void wake_when_idle(gsim_proc_t *proc)
+{
+    if (proc->waking)
+        return;
+    proc->waking = true;
+    gsim_events_at(&proc->world->events, proc->cpu, cpu_idle, (uint64_t)proc->rank, 0);
+}
+
+/* The engine goes on at once only while that takes no time: others have theirs meanwhile. */
 static void progress(gsim_proc_t *proc)
 {
-    while (gdr_engine_progress(proc->engine) > 0) {
-    }
+    bool more;
+
+    do {
+        more = gdr_engine_progress(proc->engine) > 0;
+    } while (more && proc->cpu <= proc->world->events.now);
     if (proc->call != NULL)
         see_end(proc);
+    if (more)
+        wake_when_idle(proc);
 }
 
 static void look_around(gsim_proc_t *proc)
@@ -77,27 +102,14 @@ static void look_around(gsim_proc_t *proc)
     progress(proc);
 }
 
-static void cpu_idle(void *ctx, uint64_t rank, uint64_t unused)
-{
-    gsim_proc_t *proc = &gsim_world(ctx)->procs[rank];
-
-    (void)unused;
-    proc->waking = false;
-    gsim_wake(proc);
-}
-
 void gsim_wake(gsim_proc_t *proc)
 {
-    gsim_world_t *world = proc->world;
-
     if (proc->waking)
         return;
-    if (proc->cpu <= world->events.now) {
+    if (proc->cpu <= proc->world->events.now)
         look_around(proc);
-        return;
-    }
-    proc->waking = true;
-    gsim_events_at(&world->events, proc->cpu, cpu_idle, (uint64_t)proc->rank, 0);
+    else
+        wake_when_idle(proc);
 }
 
 /* ---- control messages: they take no time, nor does what a process does with them ---- */
@@ -289,6 +301,22 @@ static void add_stats(gdr_engine_stats_t *sum, const gsim_proc_t *proc)
     sum->declined += stats.declined;
 }
 
+/* What the plan says of the algorithm that it took. */
+static void ask_plan(const gsim_world_t *world, gsim_result_t *result)
+{
+    gdr_plan_option_t options[OPTIONS_MAX];
+    uint32_t n = gdr_team_options(world->procs[0].team, world->setup.count, GDR_TYPE_FLOAT32,
+                                  options, OPTIONS_MAX);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (!options[i].serves || !options[i].taken)
+            continue;
+        result->predicted_ns = (double)options[i].ns;
+        result->segments = options[i].nsegments;
+        result->depth = options[i].depth;
+    }
+}
+
 static void collect(gsim_world_t *world, gsim_result_t *result)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -305,6 +333,8 @@ static void collect(gsim_world_t *world, gsim_result_t *result)
     }
     if (world->procs[0].status == GDR_OK)
         snprintf(result->algorithm, sizeof(result->algorithm), "%s", world->procs[0].path);
+    if (world->error[0] == '\0')
+        ask_plan(world, result);
     result->ns = (double)last / GSIM_PS;
     result->first_ns = (double)first / GSIM_PS;
     result->nic_bytes = world->nic_bytes;

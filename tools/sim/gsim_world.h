@@ -37,6 +37,8 @@ typedef struct gsim_setup {
 typedef struct gsim_result {
     char algorithm[32];       /* "" where none serves the call */
     double ns;                /* until the last rank has its result */
+    double predicted_ns;      /* by what chooses algorithms, */
+    uint64_t segments, depth; /* and what it has chosen */
     double first_ns;          /* until the first rank has */
     gdr_engine_stats_t stats; /* of all ranks together */
     uint64_t nic_bytes;       /* payload that passed NICs */
