@@ -13,7 +13,7 @@ static unsigned log2_floor(uint64_t x)
 
 static void print_option(const gdr_plan_option_t *o)
 {
-    const gdr_flow_t *any = &o->work.any, *inside = &o->work.inside;
+    const gdr_flow_t *net = &o->work.link[GDR_LINK_NET], *node = &o->work.link[GDR_LINK_NODE];
 
     if (!o->serves) {
         opal_output(0, "coll/gdr:   %-13s cannot serve it", o->name);
@@ -22,8 +22,8 @@ static void print_option(const gdr_plan_option_t *o)
     opal_output(0,
                 "coll/gdr: %c %-13s %10.1f us predicted: %" PRIu64 " steps, %" PRIu64
                 " segments of %" PRIu64 " puts, %" PRIu64 " bytes sent",
-                o->taken ? '*' : ' ', o->name, (double)o->ns / 1000, any->steps + inside->steps,
-                o->nsegments, any->puts + inside->puts, any->sent + inside->sent);
+                o->taken ? '*' : ' ', o->name, (double)o->ns / 1000, net->steps + node->steps,
+                o->nsegments, net->puts + node->puts, o->work.sent);
 }
 
 static void print_options(const gdr_mca_module_t *module, const gdr_call_desc_t *desc)

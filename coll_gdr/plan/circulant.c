@@ -16,13 +16,34 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 
 static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
 {
-    uint32_t p = (uint32_t)request->size;
-    uint64_t steps = 2 * (uint64_t)gdr_circulant_steps(p);
+    uint32_t p = (uint32_t)request->size, row = (uint32_t)gdr_topology_row(request->topology);
     uint64_t block = gdr_div_up(bytes, p), others = bytes - bytes / p;
+    uint64_t kernels = (2 * (uint64_t)(p - p / 2) + 1) * block + (3 + 2) * others;
+    uint64_t n = gdr_circulant_steps(p);
+    gdr_circulant_t c = {.p = p};
 
-    /* The upper half is copied out; others are added to, put twice, and copied to the result. */
-    *work = (gdr_work_t){.any = {.steps = steps, .puts = steps, .sent = 2 * others},
-                         .touched = (2 * (uint64_t)(p - p / 2) + 1) * block + (3 + 4 + 2) * others};
+    /* The upper half is copied out; others are added to, put twice, and copied to the result: of
+     * blocks around the end two runs. */
+    *work = (gdr_work_t){
+        .sent = 2 * others,
+        .senders = gdr_topology_most(request->topology),
+        .kernels = 2 + 2 * n - 1 + 2,
+        .touched = 4 * others + kernels,
+        .way = {n + 2, 2 + 2 * n - 1 + 2, kernels},
+    };
+    gdr_circulant_init(&c);
+    for (uint32_t k = 0; k < c.nsteps; k++) {
+        bool outside = request->topology == NULL || request->topology->nnodes > 1;
+        gdr_flow_t *net = &work->link[GDR_LINK_NET], *node = &work->link[GDR_LINK_NODE];
+        /* Less far than a node's ranks: only those next to its ends leave it. */
+        gdr_flow_t *most = c.distance[k + 1] < row ? node : net;
+        uint64_t sent = 2 * (uint64_t)(c.distance[k] - c.distance[k + 1]) * block;
+
+        most->puts += 2;
+        most->sent += sent;
+        most->passed += sent;
+        (outside ? net : node)->steps += 2;
+    }
 }
 
 static gdr_circulant_member_t member(const void *ctx, uint32_t index)

@@ -7,6 +7,10 @@
 extern const gdr_algorithm_t gdr_algorithm_oneshot, gdr_algorithm_knomial, gdr_algorithm_twoshot,
     gdr_algorithm_circulant, gdr_algorithm_ring, gdr_algorithm_hierarchical;
 
+/* Into *work: `steps` times everybody sends `bytes` to everybody. */
+void gdr_work_to_all(const gdr_plan_request_t *request, uint64_t steps, uint64_t bytes,
+                     gdr_work_t *work);
+
 /* The number of `peer` among the peers of `rank`, 0 .. p - 2 in the order of ranks. */
 static inline uint32_t gdr_peer_place(uint32_t rank, uint32_t peer)
 {
@@ -24,6 +28,10 @@ static inline uint32_t gdr_peers_put_to(const gdr_plan_request_t *request)
 {
     return (uint32_t)request->size - (gdr_has_mapped(request) ? request->topology->least : 1);
 }
+
+/* Into *work, which is that of puts: kernels read what would be put inside the node, so many of
+ * them one after the other. */
+void gdr_work_mapped(uint64_t readers, gdr_work_t *work);
 
 /* The number of `peer`, which is not mapped, among those peers of `rank`. */
 static inline uint32_t gdr_put_place(const gdr_topology_t *t, uint32_t rank, uint32_t peer)

@@ -10,13 +10,17 @@ typedef enum gdr_link { GDR_LINK_NET, GDR_LINK_NODE, GDR_LINKS } gdr_link_t;
 
 /* All figures are from 1 to GDR_FIGURE_MAX; equal on all ranks. */
 typedef struct gdr_machine {
-    uint64_t launch_ns;  /* a kernel on few bytes, until the CPU has seen its end */
-    uint64_t flag_ns;    /* from the arrival of a flag until whoever waits has seen it */
-    uint64_t memory_mbs; /* device memory that collectives read and write, 10^6 bytes a second */
+    uint64_t launch_ns;     /* a kernel on few bytes, until the CPU has seen its end */
+    uint64_t launch_cpu_ns; /* the CPU is busy with its launch */
+    uint64_t flag_ns;       /* from the arrival of a flag until whoever waits has seen it */
+    uint64_t memory_mbs; /* device memory that collectives read and write, 10^6 bytes a second, */
+    uint64_t kernel_mbs; /* and a kernel alone */
+    uint64_t net_ranks;  /* of a node that share a way out of it */
+    uint64_t port_mbs;   /* what a rank sends over both links together */
     struct {
         uint64_t latency_ns; /* data, its completion, the flag: until that has arrived */
         uint64_t put_ns;     /* the CPU is busy with a put and its flag */
-        uint64_t mbs;        /* what a rank sends, 10^6 bytes a second */
+        uint64_t mbs;        /* what a rank sends that has it for itself, 10^6 bytes a second */
     } link[GDR_LINKS];
 } gdr_machine_t;
 
@@ -26,9 +30,9 @@ typedef struct gdr_machine {
 void gdr_machine_init(gdr_machine_t *machine);
 
 /*
- * Sets the figure of that name: launch_ns, flag_ns, memory_mbs, net_latency_ns, net_put_ns,
- * net_mbs, node_latency_ns, node_put_ns, node_mbs. False, and nothing set: no such name, or a value
- * out of range.
+ * Sets the figure of that name: launch_ns, launch_cpu_ns, flag_ns, memory_mbs, kernel_mbs,
+ * net_latency_ns, net_put_ns, net_mbs, net_ranks, node_latency_ns, node_put_ns, node_mbs, port_mbs.
+ * False, and nothing set: no such name, or a value out of range.
  */
 bool gdr_machine_set(gdr_machine_t *machine, const char *name, uint64_t value);
 

@@ -11,7 +11,6 @@ enum {
     DEFAULT_LANE_BYTES = 4 << 20,
     DEFAULT_CTL_BYTES = 64 << 10,
     DEFAULT_MIN_CHUNK = 1 << 10,
-    DEFAULT_DEPTH = 4,
     MAX_DEPTH = 1024,
     LANE_UNIT = GDR_LANE_PARTS * GDR_SLOT_ALIGN,
     CTL_UNIT = GDR_LANE_PARTS * 4 * GDR_WORD_BYTES /* a part has four areas of words */
@@ -26,8 +25,7 @@ void gdr_plan_params_init(gdr_plan_params_t *params)
                                   .lane_bytes = DEFAULT_LANE_BYTES,
                                   .ctl_bytes = DEFAULT_CTL_BYTES,
                                   .chunk_size = 0,
-                                  .min_chunk = DEFAULT_MIN_CHUNK,
-                                  .depth = DEFAULT_DEPTH};
+                                  .min_chunk = DEFAULT_MIN_CHUNK};
     gdr_machine_init(&params->machine);
 }
 
@@ -72,8 +70,8 @@ const char *gdr_plan_params_error(const gdr_plan_params_t *p)
         return "the chunk size is below the minimum chunk size";
     if (p->min_chunk > p->lane_bytes / GDR_LANE_PARTS)
         return "the minimum chunk size is larger than a quarter of the lane";
-    if (p->depth == 0 || p->depth > MAX_DEPTH)
-        return "the depth is not in 1 to 1024";
+    if (p->depth > MAX_DEPTH)
+        return "the depth is greater than 1024";
     return machine_ok(&p->machine) ? NULL : "a figure of the machine is not in 1 to 10^9";
 }
 

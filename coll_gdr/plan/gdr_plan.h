@@ -22,11 +22,11 @@ typedef struct gdr_plan_params {
     uint64_t ctl_bytes;  /* one communicator's part of a control page */
     uint64_t chunk_size; /* upper limit of a chunk in bytes; 0 = chosen */
     uint64_t min_chunk;  /* below this an algorithm refuses */
-    uint32_t depth;      /* contexts wanted */
+    uint32_t depth;      /* contexts wanted; 0 = chosen */
     gdr_machine_t machine;
 } gdr_plan_params_t;
 
-/* Defaults: "auto", 4 MiB, 64 KiB, 0, 1 KiB, 4, the machine of gdr_machine_init() */
+/* Defaults: "auto", 4 MiB, 64 KiB, 0, 1 KiB, 0, the machine of gdr_machine_init() */
 void gdr_plan_params_init(gdr_plan_params_t *params);
 
 /* NULL if usable, else a static text that says what is wrong (bad name, sizes that do not fit). */
@@ -44,16 +44,28 @@ typedef struct gdr_plan_request {
 typedef struct gdr_build gdr_build_t; /* a schedule under construction: gdr_builder.h */
 
 typedef struct gdr_flow {
-    uint64_t steps; /* exchanges that follow each other in a segment */
-    uint64_t puts;  /* in a segment */
-    uint64_t sent;  /* bytes in the call */
+    uint64_t puts;   /* in a segment */
+    uint64_t sent;   /* bytes in the call */
+    uint64_t steps;  /* exchanges that follow each other in a segment, */
+    uint64_t passed; /* and bytes that pass the link after each other in these, in the call */
 } gdr_flow_t;
 
-/* What an algorithm makes one rank do: counts alone, times are for gdr_cost.h. */
+/*
+ * What an algorithm makes a rank do, of the rank that has most of each: counts alone, times are for
+ * gdr_cost.h. Kernels are counted in a segment, bytes in the call.
+ */
 typedef struct gdr_work {
-    gdr_flow_t any;    /* between whatever ranks, */
-    gdr_flow_t inside; /* and besides, inside nodes */
-    uint64_t touched;  /* bytes of device memory that kernels and puts read and write in the call */
+    gdr_flow_t link[GDR_LINKS];
+    uint64_t sent;    /* over both links */
+    uint64_t senders; /* ranks of a node that send to others at once */
+    bool even;        /* all steps send as much */
+    uint64_t kernels;
+    uint64_t touched; /* device memory that kernels and puts read and write */
+    struct {
+        uint64_t kernels;  /* that follow each other, */
+        uint64_t launches; /* what the CPU launches for these to come to their end, */
+        uint64_t touched;  /* and what they read and write */
+    } way;
 } gdr_work_t;
 
 typedef struct gdr_algorithm {

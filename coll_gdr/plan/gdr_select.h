@@ -10,12 +10,14 @@ typedef struct gdr_candidate {
     gdr_layout_t layout;
     uint64_t elements;  /* of every segment but the last */
     uint64_t nsegments; /* >= 1 */
+    gdr_work_t work;
+    uint64_t ns; /* predicted: gdr_cost.h */
 } gdr_candidate_t;
 
 /* What gdr_plan_make() refuses with GDR_ERR_INVALID otherwise; in gdr_plan.c. */
 bool gdr_plan_request_ok(const gdr_plan_request_t *request);
 
-/* False: the algorithm cannot serve the (valid) request. */
+/* The cheapest cut and depth. False: the algorithm cannot serve the (valid) request. */
 bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm,
                         gdr_candidate_t *candidate);
 

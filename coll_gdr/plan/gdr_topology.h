@@ -11,6 +11,7 @@
 typedef struct gdr_topology {
     uint32_t nnodes;
     uint32_t least, most; /* ranks of the smallest and of the largest node */
+    bool in_row;          /* a node's ranks follow each other */
     uint32_t *node;       /* [size]: of a rank */
     uint32_t *local;      /* [size]: the rank's number in its node, in the order of ranks */
     uint32_t *first;      /* [nnodes + 1]: a node's place in members[] */
@@ -36,6 +37,18 @@ static inline bool gdr_topology_mapped(const gdr_topology_t *t, int32_t a, int32
 static inline uint32_t gdr_topology_ranks(const gdr_topology_t *t, uint32_t node)
 {
     return t->first[node + 1] - t->first[node];
+}
+
+/* NULL: no rank is known to share a node with another. */
+static inline uint64_t gdr_topology_most(const gdr_topology_t *t)
+{
+    return t != NULL ? t->most : 1;
+}
+
+/* Ranks of every node that are neighbours: 1 where not all are in a row. */
+static inline uint64_t gdr_topology_row(const gdr_topology_t *t)
+{
+    return t != NULL && t->in_row ? t->most : 1;
 }
 
 #endif

@@ -105,27 +105,44 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 static gdr_work_t work_of(const needs_t *needs, uint64_t n, uint64_t own, uint64_t bytes)
 {
     uint64_t block = gdr_div_up(bytes, needs->rails), part = gdr_div_up(block, needs->nodes);
-    uint64_t partial = n < 2 ? 0 : gdr_build_reductions(n) - 1, away = needs->rails - own;
-    uint64_t between = own * (block - part);
+    uint64_t reductions = n < 2 ? 1 : gdr_build_reductions(n), away = needs->rails - own;
+    uint64_t between = own * (block - part), inside = (away + own * (n - 1)) * block;
+    uint64_t launches = own + 1 + own * (2 * reductions + 2 * (uint64_t)needs->steps - 1);
+    uint64_t reduced = own * (n + 1 + 2 * (reductions - 1)) * block;
 
     /* Others' blocks: copied out, put, put back, copied to the result. Own ones: n inputs, partial
      * results, the sum; between nodes added to, put twice, copied; put to the node's ranks. */
-    return (gdr_work_t){.any = {.steps = 2 * (uint64_t)needs->steps,
-                                .puts = own * 2 * needs->steps,
-                                .sent = 2 * between},
-                        .inside = {.steps = 2,
-                                   .puts = away + own * (n - 1),
-                                   .sent = (away + own * (n - 1)) * block},
-                        .touched = (2 + 2 + 2) * away * block +
-                                   own * (n + 1 + 2 * partial + 2 * (n - 1)) * block +
-                                   (3 + 4 + 2) * between + own * part};
+    return (gdr_work_t){.link = {[GDR_LINK_NET] = {own * 2 * needs->steps, 2 * between,
+                                                   2 * (uint64_t)needs->steps, 2 * between},
+                                 [GDR_LINK_NODE] = {away + own * (n - 1), inside, 2, inside}},
+                        .sent = 2 * between + inside,
+                        .senders = n,
+                        .kernels = launches + 2 * own + 2 * away,
+                        .touched = (2 + 2 + 2) * away * block + reduced +
+                                   own * 2 * (n - 1) * block + (3 + 4 + 2) * between + own * part,
+                        .way = {2 + reductions + needs->steps, launches + 2 * away,
+                                4 * away * block + reduced + 3 * between}};
 }
 
-static void keep_greater(gdr_flow_t *flow, const gdr_flow_t *other)
+static void keep_greater_flow(gdr_flow_t *flow, const gdr_flow_t *other)
 {
-    flow->steps = gdr_max_u64(flow->steps, other->steps);
     flow->puts = gdr_max_u64(flow->puts, other->puts);
     flow->sent = gdr_max_u64(flow->sent, other->sent);
+    flow->steps = gdr_max_u64(flow->steps, other->steps);
+    flow->passed = gdr_max_u64(flow->passed, other->passed);
+}
+
+static void keep_greater(gdr_work_t *work, const gdr_work_t *other)
+{
+    for (uint32_t i = 0; i < GDR_LINKS; i++)
+        keep_greater_flow(&work->link[i], &other->link[i]);
+    work->sent = gdr_max_u64(work->sent, other->sent);
+    work->senders = gdr_max_u64(work->senders, other->senders);
+    work->kernels = gdr_max_u64(work->kernels, other->kernels);
+    work->touched = gdr_max_u64(work->touched, other->touched);
+    work->way.kernels = gdr_max_u64(work->way.kernels, other->way.kernels);
+    work->way.launches = gdr_max_u64(work->way.launches, other->way.launches);
+    work->way.touched = gdr_max_u64(work->way.touched, other->way.touched);
 }
 
 /* Of the rank that has most of each. */
@@ -140,11 +157,11 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
         for (uint64_t own = needs.rails / n; own <= gdr_div_up(needs.rails, n); own++) {
             gdr_work_t w = work_of(&needs, n, own, bytes);
 
-            keep_greater(&work->any, &w.any);
-            keep_greater(&work->inside, &w.inside);
-            work->touched = gdr_max_u64(work->touched, w.touched);
+            keep_greater(work, &w);
         }
     }
+    if (gdr_has_mapped(request))
+        gdr_work_mapped(2 * (uint64_t)(needs.rails - 1), work);
 }
 
 static uint64_t rail_bytes(const hier_t *h, uint32_t rail)

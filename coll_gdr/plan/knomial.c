@@ -11,6 +11,7 @@
  * Slots: one for the value that each phase begins with, from where it is put; with neighbours one
  * for the result and one for what the neighbour sends; then one for each peer of each phase.
  */
+#include "base/gdr_math.h"
 #include "plan/gdr_algorithms.h"
 
 enum {
@@ -80,17 +81,44 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
     return request->size >= 2;
 }
 
+/* Puts to as many ranks, so far from each other, that follow each other in `steps` steps. */
+static void add_exchanges(const gdr_topology_t *t, uint64_t stride, uint64_t puts, uint64_t steps,
+                          uint64_t bytes, gdr_work_t *work)
+{
+    uint64_t near = gdr_div_up(gdr_topology_row(t), stride) - 1; /* at most, in the node */
+    uint64_t inside = gdr_min_u64(puts, near), of[GDR_LINKS] = {puts - inside, inside};
+
+    for (uint32_t i = 0; i < GDR_LINKS; i++) {
+        work->link[i].puts += of[i];
+        work->link[i].sent += of[i] * bytes;
+        work->link[i].passed += of[i] * bytes;
+    }
+    if (puts > 0)
+        work->link[of[GDR_LINK_NET] > 0 ? GDR_LINK_NET : GDR_LINK_NODE].steps += steps;
+}
+
 static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
 {
     core_t core = core_of((uint32_t)request->size);
     uint64_t n = core.nexchanges, phases = core.nphases, neighbour = core.extra > 0 ? 1 : 0;
+    uint64_t kernels = 2 + n + 2 * phases + neighbour; /* messages that they touch */
+    uint64_t stride = 1;
 
     /* In a phase: puts, as many inputs and the own one, an output. Before: a copy, or the addition
      * of a neighbour's input; behind: a copy of the result that is put to it. */
-    *work = (gdr_work_t){.any = {.steps = phases + 2 * neighbour,
-                                 .puts = n + neighbour,
-                                 .sent = (n + neighbour) * bytes},
-                         .touched = (2 + 3 * n + 2 * phases + 4 * neighbour) * bytes};
+    *work = (gdr_work_t){
+        .sent = (n + neighbour) * bytes,
+        .senders = gdr_topology_most(request->topology),
+        .kernels = 1 + phases,
+        .touched = (kernels + 2 * n + 3 * neighbour) * bytes,
+        .way = {1 + phases + 2 * neighbour, 1 + phases + 2 * neighbour,
+                (kernels + 4 * neighbour) * bytes},
+    };
+    add_exchanges(request->topology, 1, neighbour, 2, bytes, work);
+    for (uint32_t i = 0; i < core.nphases; i++) {
+        add_exchanges(request->topology, stride, core.radix[i] - 1, 1, bytes, work);
+        stride *= core.radix[i];
+    }
 }
 
 static uint32_t rank_of(const core_t *core, uint32_t index)
@@ -170,12 +198,19 @@ static uint32_t peer_of(const knomial_t *k, uint32_t stride, uint32_t digit, uin
     return rank_of(&k->core, k->index - digit * stride + other * stride);
 }
 
+/* The i-th one that a member puts to: never the same one at once as another member. Pairs, where
+ * they come out even, so that this holds also where some ways are faster than others. */
+static uint32_t partner(uint32_t radix, uint32_t digit, uint32_t i)
+{
+    return (radix & (radix - 1)) == 0 ? digit ^ i : (digit + i) % radix;
+}
+
 static void put_value(knomial_t *k, uint32_t phase, uint32_t stride, uint32_t digit)
 {
     uint32_t radix = k->core.radix[phase];
 
     for (uint32_t i = 1; i < radix; i++) {
-        uint32_t other = (digit + i) % radix, peer = peer_of(k, stride, digit, other);
+        uint32_t other = partner(radix, digit, i), peer = peer_of(k, stride, digit, other);
         gdr_edge_t edge = {.peer = (int32_t)peer,
                            .flag = exchange_of(k, phase, other, digit),
                            .channel = exchange_of(k, phase, digit, other)};

@@ -8,7 +8,7 @@ libgdr_plan_la_SOURCES = \
 	coll_gdr/plan/gdr_select.h coll_gdr/plan/select.c \
 	coll_gdr/plan/gdr_cost.h coll_gdr/plan/cost.c \
 	coll_gdr/plan/gdr_machine.h coll_gdr/plan/machine.c \
-	coll_gdr/plan/gdr_algorithms.h coll_gdr/plan/algorithms.c \
+	coll_gdr/plan/gdr_algorithms.h coll_gdr/plan/algorithms.c coll_gdr/plan/work.c \
 	coll_gdr/plan/gdr_blocks.h coll_gdr/plan/oneshot.c coll_gdr/plan/knomial.c \
 	coll_gdr/plan/twoshot.c coll_gdr/plan/ring.c \
 	coll_gdr/plan/gdr_circulant.h coll_gdr/plan/circulant_steps.c coll_gdr/plan/circulant.c \

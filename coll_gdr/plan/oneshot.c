@@ -37,12 +37,17 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 
 static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
 {
-    uint64_t peers = (uint64_t)request->size - 1, partial = gdr_build_reductions(peers + 1) - 1;
+    uint64_t peers = (uint64_t)request->size - 1, reductions = gdr_build_reductions(peers + 1);
     uint64_t put = gdr_peers_put_to(request);
+    uint64_t reduced = peers + 1 + 2 * (reductions - 1) + 1; /* inputs, partial results, output */
 
-    /* A copy, puts that read here and write there, p inputs, partial results, the output. */
-    *work = (gdr_work_t){.any = {.steps = 1, .puts = peers, .sent = peers * bytes},
-                         .touched = (2 + 2 * put + peers + 1 + 2 * partial + 1) * bytes};
+    /* A copy, puts that read here and write there, the reduction. */
+    *work = (gdr_work_t){
+        .kernels = 1 + reductions,
+        .touched = (2 + 2 * put + reduced) * bytes,
+        .way = {2, 2, (2 + reduced) * bytes}, /* the last reduction: those before are beside */
+    };
+    gdr_work_to_all(request, 1, bytes, work);
 }
 
 static gdr_operand_t incoming(const oneshot_t *o, uint32_t rank, uint32_t peer)

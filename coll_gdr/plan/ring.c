@@ -36,9 +36,27 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
 {
     uint64_t p = (uint64_t)request->size, block = gdr_div_up(bytes, p), others = bytes - bytes / p;
 
-    /* The first block is copied out; then each is added to, put twice, and copied to the result. */
-    *work = (gdr_work_t){.any = {.steps = 2 * (p - 1), .puts = 2 * (p - 1), .sent = 2 * others},
-                         .touched = 3 * block + (3 + 4 + 2) * others};
+    const gdr_topology_t *t = request->topology;
+    bool in_row = gdr_topology_row(t) > 1;
+    uint64_t hops = 2 * (p - 1);
+    uint64_t outside = !in_row ? hops : t->nnodes == 1 ? 0 : gdr_div_up(hops * t->nnodes, p);
+
+    /* The first block is copied out; then each is added to, put twice, and copied to the result.
+     * On the way back copies are launched beside. Whoever is next to another node puts all blocks
+     * out of its own, while each block is on its way inside most of the time. */
+    *work = (gdr_work_t){
+        .sent = 2 * others,
+        .even = true,
+        .senders = in_row ? 1 : gdr_topology_most(t),
+        .kernels = 2 * p - 1,
+        .touched = 3 * block + (3 + 4 + 2) * others,
+        .way = {p + 1, p + 1, 3 * block + 3 * others + 2 * block},
+    };
+    if (outside > 0)
+        work->link[GDR_LINK_NET] = (gdr_flow_t){hops, 2 * others, outside, 2 * others};
+    if (in_row)
+        work->link[GDR_LINK_NODE] =
+            (gdr_flow_t){hops, 2 * others, hops - outside, outside > 0 ? 0 : 2 * others};
 }
 
 /* The block that rank r sends in round t, t <= 2p - 2; in round t - 1 it has received it. */

@@ -5,28 +5,54 @@
 
 #include <string.h>
 
-/*
- * A message is cut in `depth` segments, so that its steps overlap, as long as each chunk of a
- * segment keeps this many bytes. With less, the fixed cost of a step (launch, put and flag: about
- * 10 us) outweighs by far what overlapping saves (32 KiB take 1 us on a 400 Gbit/s rail).
- */
-enum { PIPELINE_CHUNK_BYTES = 32 << 10 };
+enum {
+    MAX_DEPTH = 4, /* that is chosen: streams of contexts may wait, and a GPU has few queues */
+    MAX_CUTS = 64  /* times as many segments as the message needs */
+};
 
-/* False if the chunks are too small for an element, or the message too long for any segment. */
-static bool cut(const gdr_plan_request_t *r, gdr_candidate_t *c)
+/* Segments: at least as many as the chunks want, and from there on in steps of a quarter. */
+static uint64_t next_cut(uint64_t nsegments)
 {
-    uint64_t unit = gdr_blocks_unit(r->type_bytes), chunks = c->layout.shape.seg_chunks;
-    uint64_t most, wanted, n;
+    return nsegments + gdr_max_u64(1, nsegments / 4);
+}
 
-    if (!gdr_mul_u64(gdr_align_down(c->layout.chunk_bytes / r->type_bytes, unit), chunks, &most) ||
-        most == 0 || most > INT64_MAX)
-        return false;
-    wanted =
-        gdr_min_u64(c->layout.depth, r->count * r->type_bytes / (PIPELINE_CHUNK_BYTES * chunks));
-    n = gdr_max_u64(gdr_div_up(r->count, most), wanted);
-    c->elements = gdr_align_up(gdr_div_up(r->count, n), unit * chunks);
-    c->nsegments = gdr_div_up(r->count, c->elements);
-    return true;
+/* Elements of n segments' equal ones, as many as whole blocks need. */
+static uint64_t elements_of(const gdr_plan_request_t *r, const gdr_shape_t *shape, uint64_t n)
+{
+    return gdr_align_up(gdr_div_up(r->count, n),
+                        gdr_blocks_unit(r->type_bytes) * shape->seg_chunks);
+}
+
+/* The elements of the longest segment; 0 if chunks are too small, or none is long enough. */
+static uint64_t longest(const gdr_plan_request_t *r, const gdr_layout_t *layout)
+{
+    uint64_t unit = gdr_blocks_unit(r->type_bytes), most;
+
+    if (!gdr_mul_u64(gdr_align_down(layout->chunk_bytes / r->type_bytes, unit),
+                     layout->shape.seg_chunks, &most) ||
+        most > INT64_MAX)
+        return 0;
+    return most;
+}
+
+/* With this layout the cheapest number of segments; *best is replaced by what is cheaper. */
+static void cut(const gdr_plan_request_t *r, gdr_candidate_t *next, gdr_candidate_t *best)
+{
+    uint64_t most = longest(r, &next->layout), least, n, limit;
+
+    if (most == 0)
+        return;
+    least = gdr_max_u64(r->params->min_chunk, next->layout.shape.least_chunk);
+    least = gdr_max_u64(least / r->type_bytes, 1) * next->layout.shape.seg_chunks;
+    n = gdr_div_up(r->count, most);
+    limit = gdr_max_u64(n, gdr_min_u64(r->count / least, MAX_CUTS * n));
+    for (; n <= limit; n = next_cut(n)) {
+        next->elements = elements_of(r, &next->layout.shape, n);
+        next->nsegments = gdr_div_up(r->count, next->elements);
+        next->ns = gdr_cost(&r->params->machine, &next->work, next->nsegments, next->layout.depth);
+        if (next->ns < best->ns)
+            *best = *next;
+    }
 }
 
 bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm,
@@ -34,15 +60,27 @@ bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t
 {
     const gdr_plan_params_t *params = request->params;
     uint64_t unit = gdr_blocks_unit(request->type_bytes) * request->type_bytes;
+    uint64_t bytes = gdr_min_u64(GDR_COST_MAX_BYTES, request->count * request->type_bytes);
+    uint32_t first = params->depth != 0 ? params->depth : 1;
+    uint32_t last = params->depth != 0 ? params->depth : MAX_DEPTH;
+    gdr_candidate_t next = {.algorithm = algorithm}, best = {.ns = UINT64_MAX};
     gdr_shape_t shape;
 
-    out->algorithm = algorithm;
-    return algorithm->shape(request, &shape) &&
-           gdr_layout_make(&shape, params->lane_bytes / GDR_LANE_PARTS,
-                           params->ctl_bytes / GDR_LANE_PARTS, params->depth,
-                           gdr_max_u64(gdr_max_u64(params->min_chunk, shape.least_chunk), unit),
-                           params->chunk_size, &out->layout) == GDR_OK &&
-           cut(request, out);
+    if (!algorithm->shape(request, &shape))
+        return false;
+    algorithm->work(request, bytes, &next.work);
+    for (uint32_t depth = first; depth <= last; depth++) {
+        if (gdr_layout_make(&shape, params->lane_bytes / GDR_LANE_PARTS,
+                            params->ctl_bytes / GDR_LANE_PARTS, depth,
+                            gdr_max_u64(gdr_max_u64(params->min_chunk, shape.least_chunk), unit),
+                            params->chunk_size, &next.layout) == GDR_OK &&
+            (depth == first || next.layout.depth == depth))
+            cut(request, &next, &best);
+    }
+    if (best.algorithm == NULL)
+        return false;
+    *out = best;
+    return true;
 }
 
 static bool asked_for(const gdr_plan_request_t *request, const gdr_algorithm_t *algorithm)
@@ -58,16 +96,10 @@ gdr_status_t gdr_select(const gdr_plan_request_t *request, gdr_candidate_t *chos
     uint64_t least = UINT64_MAX; /* more than any cost */
 
     for (const gdr_algorithm_t *const *a = gdr_plan_algorithms(); *a != NULL; a++) {
-        gdr_work_t work;
-        uint64_t cost;
-
-        if (!asked_for(request, *a) || !gdr_candidate_make(request, *a, &next))
-            continue;
-        cost = gdr_cost(request, &next, &work);
-        if (cost >= least)
+        if (!asked_for(request, *a) || !gdr_candidate_make(request, *a, &next) || next.ns >= least)
             continue;
         best = next;
-        least = cost;
+        least = next.ns;
     }
     if (best.algorithm == NULL)
         return GDR_ERR_UNSUPPORTED;
@@ -85,7 +117,8 @@ static gdr_plan_option_t option(const gdr_plan_request_t *request, const gdr_alg
     if (!o.serves)
         return o;
     o.taken = algorithm == chosen->algorithm;
-    o.ns = gdr_cost(request, &candidate, &o.work);
+    o.ns = candidate.ns;
+    o.work = candidate.work;
     o.chunk_bytes = candidate.layout.chunk_bytes;
     o.nsegments = candidate.nsegments;
     o.depth = candidate.layout.depth;

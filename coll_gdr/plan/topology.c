@@ -14,6 +14,7 @@ static gdr_status_t count_ranks(gdr_topology_t *t, const uint32_t *node, uint32_
         t->nnodes = (uint32_t)gdr_max_u64(t->nnodes, (uint64_t)node[r] + 1);
     }
     t->least = size;
+    t->in_row = true;
     for (uint32_t n = 0; n < t->nnodes; n++) {
         uint32_t ranks = t->first[n + 1];
 
@@ -23,8 +24,10 @@ static gdr_status_t count_ranks(gdr_topology_t *t, const uint32_t *node, uint32_
         t->most = (uint32_t)gdr_max_u64(t->most, ranks);
         t->first[n + 1] += t->first[n];
     }
-    for (uint32_t r = 0; r < size; r++)
+    for (uint32_t r = 0; r < size; r++) {
         t->members[t->first[node[r]] + t->local[r]] = (int32_t)r;
+        t->in_row = t->in_row && t->first[node[r]] + t->local[r] == r;
+    }
     return GDR_OK;
 }
 

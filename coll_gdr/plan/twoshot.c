@@ -49,12 +49,25 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
 static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
 {
     uint64_t p = (uint64_t)request->size, block = gdr_div_up(bytes, p), others = bytes - bytes / p;
-    uint64_t partial = p == 1 ? 0 : gdr_build_reductions(p) - 1;
+    uint64_t reductions = p == 1 ? 0 : gdr_build_reductions(p), copies = p == 2 ? 1 : 2;
     uint64_t put = gdr_min_u64(gdr_peers_put_to(request) * block, others);
+    uint64_t kernels; /* what they touch */
 
-    /* Copied out, put twice, copied to the result; p inputs of one block are reduced. */
-    *work = (gdr_work_t){.any = {.steps = p == 1 ? 0 : 2, .puts = 2 * (p - 1), .sent = 2 * others},
-                         .touched = (2 + 2) * others + 4 * put + bytes + (2 + 2 * partial) * block};
+    if (p == 1) {
+        *work = (gdr_work_t){.kernels = 1, .touched = 2 * bytes, .way = {1, 1, 2 * bytes}};
+        return;
+    }
+    /* Copied out, put twice, copied to the result; p inputs of one block are reduced, the first of
+     * them while others come. */
+    kernels = (2 + 2) * others + bytes + 2 * reductions * block;
+    *work = (gdr_work_t){
+        .kernels = 2 * copies + reductions,
+        .touched = 4 * put + kernels,
+        .way = {3, 2 + copies, kernels},
+    };
+    gdr_work_to_all(request, 2, block, work);
+    if (gdr_has_mapped(request))
+        gdr_work_mapped(request->topology->most - 1, work);
 }
 
 static uint64_t block_bytes(const twoshot_t *t, uint32_t b)

@@ -26,7 +26,7 @@ takes_default node_size -2
 takes_default tuning_file /nonexistent
 takes_default tuning_file /tmp
 printf '# figures\n\nnode_mbs 1 # 6000 us for 6000 bytes\n' >"$work/tuning"
-says "a tuning file" 40 "oneshot *6013.0 us predicted" "$emu" mpirun -np 2 --mca coll gdr \
+says "a tuning file" 40 "oneshot *6015.0 us predicted" "$emu" mpirun -np 2 --mca coll gdr \
     --mca coll_gdr_explain 1 --mca coll_gdr_tuning_file "$work/tuning" "$programs/path" -c 1500 gdr/
 for line in "net_mbs" "net_mbs 0" "net_mbs -3" "net_mb 5" "net_mbs 5 6" "net_mbs 9999999999"; do
     echo "$line" >"$work/tuning"

@@ -126,7 +126,7 @@ static void run_at_turns(void (*hook)(sim_script_t *), uint64_t first, const cha
     for (i = 0; i < 80; i++) {
         sim_case_t c = fault_case(3, i, i % 2 ? "ring" : "twoshot", &sim_modes[i / 2 % SIM_MODES]);
 
-        fault_turn = first + i * 29;
+        fault_turn = first + i * 6;
         c.script->hook = hook;
         sim_script_run(c.script);
         failed += sim_script_failed(c.script);

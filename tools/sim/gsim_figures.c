@@ -31,18 +31,22 @@ static uint64_t figure(double value)
     return value < 1 ? 1 : value > limit ? GDR_FIGURE_MAX : (uint64_t)(value + 0.5);
 }
 
-static void set_link(gdr_machine_t *machine, gdr_link_t link, const gsim_link_t *from, double ports)
+static void set_link(gdr_machine_t *machine, gdr_link_t link, const gsim_link_t *from, double poll)
 {
     machine->link[link].latency_ns = figure(from->put_ns + from->done_ns + from->word_ns);
-    machine->link[link].put_ns = figure(from->put_cpu + from->word_cpu);
-    machine->link[link].mbs = figure(from->gbs * ports * 1000);
+    machine->link[link].put_ns = figure(from->put_cpu + from->word_cpu + poll);
+    machine->link[link].mbs = figure(from->gbs * 1000);
 }
 
 void gsim_cluster_machine(const gsim_cluster_t *c, gdr_machine_t *machine)
 {
     machine->launch_ns = figure(c->launch_cpu + c->launch_ns + c->kernel_ns + c->mark_ns);
+    machine->launch_cpu_ns = figure(c->launch_cpu + c->poll_cpu);
     machine->flag_ns = figure(c->poll_cpu);
     machine->memory_mbs = figure(c->memory_gbs * 1000);
-    set_link(machine, GDR_LINK_NODE, &c->gpu, 1);
-    set_link(machine, GDR_LINK_NET, &c->nic, (double)c->nics / c->gpus);
+    machine->kernel_mbs = figure(c->kernel_gbs * 1000);
+    machine->net_ranks = c->gpus / c->nics;
+    machine->port_mbs = c->fabric == GSIM_PCIE ? figure(c->gpu.gbs * 1000) : GDR_FIGURE_MAX;
+    set_link(machine, GDR_LINK_NODE, &c->gpu, c->poll_cpu);
+    set_link(machine, GDR_LINK_NET, &c->nic, c->poll_cpu);
 }

@@ -176,11 +176,24 @@ static void kernels_share_memory(void **state)
     (void)state;
     point_init(&point, "ring", 1, 2, (uint64_t)bytes);
     point.setup.plan.depth = 4;
+    point.setup.plan.chunk_size = 128 << 10; /* four segments */
     point.cluster.kernel_gbs = 10;
     point.cluster.memory_gbs = 1000;
     expect_ns(&point, 8 * bytes / 2 / 10 / 4);
     point.cluster.memory_gbs = 20;
     expect_ns(&point, 8 * bytes / 2 / 20);
+}
+
+/* The word of a put that has landed does not wait until all puts of a row are posted: between two
+ * rows of three puts inside the nodes there is one put to the other node, and its word. */
+static void words_go_between_puts(void **state)
+{
+    point_t point;
+
+    (void)state;
+    point_init(&point, "hierarchical", 2, 4, 64 << 10);
+    point.cluster.gpu.put_cpu = 1000;
+    expect_ns(&point, 2 * 3 * 1000);
 }
 
 /* Two ranks send two blocks each to the other node, in each of two exchanges. */
@@ -319,6 +332,7 @@ int main(void)
         cmocka_unit_test(small_call_is_the_sum_of_its_parts),
         cmocka_unit_test(kernels_take_their_bytes),
         cmocka_unit_test(kernels_share_memory),
+        cmocka_unit_test(words_go_between_puts),
         cmocka_unit_test(ranks_share_a_nic),
         cmocka_unit_test(pcie_port_is_shared),
         cmocka_unit_test(runs_repeat),

@@ -110,8 +110,9 @@ static void setup_fits_the_cluster(void **state)
     assert_int_equal(setup.nodes, 3);
     assert_int_equal(setup.gpus, 8);
     assert_int_equal(setup.plan.machine.launch_ns, 2000);
-    assert_int_equal(setup.plan.machine.link[GDR_LINK_NET].mbs, 25000); /* two GPUs share one */
-    assert_int_equal(setup.plan.machine.flag_ns, 1);                    /* no figure is 0 */
+    assert_int_equal(setup.plan.machine.link[GDR_LINK_NET].mbs, 50000);
+    assert_int_equal(setup.plan.machine.net_ranks, 2); /* two GPUs share one */
+    assert_int_equal(setup.plan.machine.flag_ns, 1);   /* no figure is 0 */
     assert_null(gdr_plan_params_error(&setup.plan));
     assert_int_equal(parse(&o, error, "--gpus-per-node", "9"), 0);
     assert_int_equal(gsim_options_setup(&o, &cluster, &setup, error, sizeof(error)), -1);

@@ -1,6 +1,8 @@
 /* Figures of a machine, predicted times, and that the least one is taken. */
 #include "plan_test.h"
 
+#include "plan/gdr_cost.h"
+
 #include <string.h>
 
 enum { OPTIONS_MAX = 16 };
@@ -35,7 +37,7 @@ static gdr_plan_option_t find(const gdr_plan_option_t *options, uint32_t n, cons
     return options[0];
 }
 
-/* One segment, nothing overlaps: launches, latencies, flags, and the slowest of the rest. */
+/* One segment, nothing overlaps: launches, kernels, latencies, puts and what they carry. */
 static void times_of_one_segment(void **state)
 {
     gdr_plan_params_t params = plan_test_params("auto");
@@ -44,20 +46,61 @@ static void times_of_one_segment(void **state)
     uint32_t n;
 
     (void)state;
+    params.depth = 1;
     params.machine =
         (gdr_machine_t){.launch_ns = 10,
+                        .launch_cpu_ns = 4,
                         .flag_ns = 100,
                         .memory_mbs = GDR_FIGURE_MAX,
+                        .kernel_mbs = GDR_FIGURE_MAX,
+                        .net_ranks = 1,
+                        .port_mbs = GDR_FIGURE_MAX,
                         .link = {{.latency_ns = 1000, .put_ns = 1, .mbs = 1000},
                                  {.latency_ns = 2000, .put_ns = 20000, .mbs = GDR_FIGURE_MAX}}};
     n = gdr_plan_options(&request, options, OPTIONS_MAX);
-    assert_int_equal(find(options, n, "oneshot").ns, 10 + 1110 + 3 * 4000);
-    assert_int_equal(find(options, n, "twoshot").ns, 10 + 2 * 1110 + 2 * 3000);
-    assert_int_equal(find(options, n, "ring").ns, 10 + 6 * 1110 + 2 * 3000);
+    assert_int_equal(find(options, n, "oneshot").ns, 2 * 4 + 2 * 106 + 1100 + 1 + 3 * 4000);
+    assert_int_equal(find(options, n, "twoshot").ns, 4 * 4 + 3 * 106 + 2 * 1100 + 2 + 6 * 1000);
+    assert_int_equal(find(options, n, "ring").ns, 5 * 4 + 5 * 106 + 6 * 1100 + 6 + 6 * 1000);
     assert_true(find(options, n, "twoshot").taken);
-    params.machine.memory_mbs = 1; /* 5 inputs, 3 puts, 2 outputs: 13 N */
+    params.machine.link[GDR_LINK_NET].put_ns = 10000; /* more than what it carries takes */
     n = gdr_plan_options(&request, options, OPTIONS_MAX);
-    assert_int_equal(find(options, n, "oneshot").ns, 10 + 1110 + 13 * UINT64_C(4000000));
+    assert_int_equal(find(options, n, "oneshot").ns, 2 * 4 + 2 * 106 + 1100 + 3 * 10000 + 4000);
+    params.machine.kernel_mbs = 1; /* a copy, 4 inputs, an output: 7 N */
+    n = gdr_plan_options(&request, options, OPTIONS_MAX);
+    assert_int_equal(find(options, n, "oneshot").ns,
+                     2 * 4 + 2 * 106 + 1100 + 3 * 10000 + 4000 + 7 * UINT64_C(4000000));
+}
+
+/* Segments follow as fast as what is busy longest allows, and never faster than contexts. */
+static void times_of_segments(void **state)
+{
+    gdr_machine_t machine;
+    gdr_work_t work = {.link = {{.puts = 1, .sent = 8000000, .steps = 1, .passed = 8000000}},
+                       .sent = 8000000,
+                       .senders = 2,
+                       .way = {1, 1, 0}};
+    uint64_t first = 4000 + 1000 + 4000 + 1000 + 1000 + 20000, each = 20000, deep, shallow;
+
+    (void)state;
+    gdr_machine_init(&machine);
+    deep = gdr_cost(&machine, &work, 8, 8);
+    shallow = gdr_cost(&machine, &work, 8, 1);
+    assert_true(deep >= first + 7 * each && deep <= first + 7 * each * 5 / 4);
+    assert_true(shallow >= 8 * first && shallow <= 8 * first * 5 / 4);
+    machine.net_ranks = 2; /* both ranks of a node through one way out */
+    assert_true(gdr_cost(&machine, &work, 8, 8) >= first + each + 7 * 2 * each);
+    machine.net_ranks = 1;
+    machine.port_mbs = 25000; /* half of the link */
+    assert_true(gdr_cost(&machine, &work, 8, 8) >= first + 7 * 2 * each);
+    machine.port_mbs = 50000;
+    work.kernels = 100; /* 200 us of launches */
+    assert_true(gdr_cost(&machine, &work, 8, 8) >= first + 7 * UINT64_C(200000));
+    work.kernels = 0;
+    work.even = true;
+    work.link[GDR_LINK_NET].steps = 20;
+    deep = gdr_cost(&machine, &work, 8, 8);
+    work.even = false;
+    assert_true(deep < gdr_cost(&machine, &work, 8, 8));
 }
 
 /* On one node the puts of all algorithms go through it. */
@@ -75,7 +118,8 @@ static void one_node(void **state)
     request.topology = topology;
     params.machine.link[GDR_LINK_NODE].put_ns = 20000;
     n = gdr_plan_options(&request, options, OPTIONS_MAX);
-    assert_int_equal(find(options, n, "oneshot").ns, 4000 + 9000 + 3 * 20000);
+    assert_int_equal(find(options, n, "oneshot").ns,
+                     2 * 5000 + 5000 + 3 * 20000 + 13 + 17); /* 4000 bytes, and 7 times that */
     assert_false(find(options, n, "hierarchical").serves);
     gdr_topology_free(topology);
 }
@@ -138,8 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_have_names), cmocka_unit_test(times_of_one_segment),
-        cmocka_unit_test(one_node),           cmocka_unit_test(least_is_taken),
-        cmocka_unit_test(named_or_invalid),
+        cmocka_unit_test(times_of_segments),  cmocka_unit_test(one_node),
+        cmocka_unit_test(least_is_taken),     cmocka_unit_test(named_or_invalid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

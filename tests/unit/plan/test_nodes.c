@@ -215,11 +215,11 @@ static void rails_carry_their_share(void **state)
         }
         plan->algorithm->work(&request, plan->last->bytes, &work);
         assert_int_equal(between, plan->last->bytes / 4 * 2 * 3 / 4);
-        assert_int_equal(between, work.any.sent);
-        assert_int_equal(inside, work.inside.sent);
-        assert_int_equal(puts, work.any.puts + work.inside.puts);
-        assert_int_equal(work.any.steps, 4);
-        assert_int_equal(work.inside.steps, 2);
+        assert_int_equal(between, work.link[GDR_LINK_NET].sent);
+        assert_int_equal(inside, work.link[GDR_LINK_NODE].sent);
+        assert_int_equal(puts, work.link[GDR_LINK_NET].puts + work.link[GDR_LINK_NODE].puts);
+        assert_int_equal(work.link[GDR_LINK_NET].steps, 4);
+        assert_int_equal(work.link[GDR_LINK_NODE].steps, 2);
         gdr_plan_free(plan);
     }
     gdr_topology_free(topology);

@@ -12,7 +12,7 @@ static void defaults_are_usable(void **state)
     assert_null(gdr_plan_params_error(&params));
     assert_string_equal(params.algorithm, "auto");
     assert_int_equal(params.lane_bytes, 4 << 20);
-    assert_int_equal(params.depth, 4);
+    assert_int_equal(params.depth, 0);
 }
 
 /* Each hostile value gets a text of its own, and no plan. */
@@ -59,8 +59,6 @@ static void hostile_parameters_are_refused(void **state)
     assert_refused(&p, "minimum chunk");
     p = good, p.min_chunk = UINT64_MAX;
     assert_refused(&p, "quarter");
-    p = good, p.depth = 0;
-    assert_refused(&p, "depth");
     p = good, p.depth = UINT32_MAX;
     assert_refused(&p, "depth");
 }
@@ -113,7 +111,7 @@ static void selection(void **state)
     assert_string_equal(chosen("auto", 1, 1, true, &status), "twoshot");
     assert_string_equal(chosen("auto", 2, 1, false, &status), "oneshot");
     assert_string_equal(chosen("auto", 8, 256, true, &status), "oneshot");
-    assert_string_equal(chosen("auto", 4, 1 << 22, true, &status), "twoshot");
+    assert_string_equal(chosen("auto", 4, 1 << 17, true, &status), "twoshot");
     assert_string_equal(chosen("auto", 64, 1 << 16, true, &status), "circulant");
     assert_string_equal(chosen("auto", 64, 1 << 24, true, &status), "ring");
     assert_string_equal(chosen("auto", 64, 2, true, &status), "knomial");
@@ -222,7 +220,8 @@ static void more_than_2_63_bytes(void **state)
     assert_null(plan);
 }
 
-/* Middle sizes are cut so that `depth` segments overlap, small ones are not cut. */
+/* Middle sizes are cut so that segments overlap, small ones are not cut; a depth that is asked for
+ * is kept. */
 static void middle_sizes_overlap(void **state)
 {
     gdr_plan_params_t params = plan_test_params("ring");
@@ -230,13 +229,17 @@ static void middle_sizes_overlap(void **state)
     gdr_plan_t *plan;
 
     (void)state;
+    params.lane_bytes = 64 << 20;
     assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
     assert_int_equal(plan->nsegments, 1);
     gdr_plan_free(plan);
-    request.count = 4 * 4 * (32 << 10) / 4; /* four blocks of 32 KiB for each of four ranks */
+    request.count = 2 << 20; /* one segment would do */
     assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
-    assert_int_equal(plan->layout.depth, 4);
-    assert_int_equal(plan->nsegments, 4);
+    assert_true(plan->nsegments > 1 && plan->layout.depth > 1);
+    gdr_plan_free(plan);
+    params.depth = 5;
+    assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+    assert_int_equal(plan->layout.depth, 5);
     gdr_plan_free(plan);
 }
 
@@ -322,12 +325,14 @@ static void assert_work(const gdr_algorithm_t *algorithm, int32_t p, uint64_t co
         gdr_plan_free(plan);
     }
     algorithm->work(&request, count * 4, &work);
-    if (most.puts != work.any.puts || most.put_bytes != work.any.sent ||
-        most.traffic > work.touched || 10 * most.traffic < 9 * work.touched)
+    if (most.puts != work.link[GDR_LINK_NET].puts ||
+        most.put_bytes != work.link[GDR_LINK_NET].sent || most.traffic > work.touched ||
+        10 * most.traffic < 9 * work.touched)
         fail_msg("%s, %d ranks: %llu puts of %llu bytes, %llu touched; said: %llu, %llu, %llu",
                  algorithm->name, (int)p, (unsigned long long)most.puts,
                  (unsigned long long)most.put_bytes, (unsigned long long)most.traffic,
-                 (unsigned long long)work.any.puts, (unsigned long long)work.any.sent,
+                 (unsigned long long)work.link[GDR_LINK_NET].puts,
+                 (unsigned long long)work.link[GDR_LINK_NET].sent,
                  (unsigned long long)work.touched);
 }
 
@@ -343,6 +348,58 @@ static void work_is_what_the_schedule_does(void **state)
 
             if ((*a)->shape(&request, &shape))
                 assert_work(*a, p, count);
+        }
+}
+
+static void count_links(const gdr_sched_t *sched, const gdr_topology_t *topology,
+                        gdr_flow_t most[GDR_LINKS])
+{
+    gdr_flow_t flow[GDR_LINKS] = {{0}};
+
+    for (uint32_t i = 0; i < sched->nsteps; i++) {
+        const gdr_step_t *s = &sched->steps[i];
+        bool inside;
+
+        if (s->kind != GDR_STEP_PUT)
+            continue;
+        inside = topology->node[s->peer] == topology->node[sched->rank];
+        flow[inside ? GDR_LINK_NODE : GDR_LINK_NET].puts++;
+        flow[inside ? GDR_LINK_NODE : GDR_LINK_NET].sent += s->bytes;
+    }
+    for (uint32_t i = 0; i < GDR_LINKS; i++) {
+        most[i].puts = flow[i].puts > most[i].puts ? flow[i].puts : most[i].puts;
+        most[i].sent = flow[i].sent > most[i].sent ? flow[i].sent : most[i].sent;
+    }
+}
+
+/* What of it stays inside nodes: pairs of ranks. */
+static void work_tells_links_apart(void **state)
+{
+    static const char *const names[] = {"oneshot", "twoshot", "ring"};
+
+    (void)state;
+    for (size_t a = 0; a < 3; a++)
+        for (int32_t p = 2; p <= (a == 0 ? 16 : 24); p += 2) {
+            gdr_plan_params_t params = plan_test_params(names[a]);
+            gdr_plan_request_t request = plan_test_request(&params, p, (uint64_t)p * 8, 4);
+            gdr_topology_t *topology = plan_test_pairs(p);
+            gdr_flow_t most[GDR_LINKS] = {{0}};
+            gdr_work_t work = {.sent = 0};
+
+            request.topology = topology;
+            for (request.rank = 0; request.rank < p; request.rank++) {
+                gdr_plan_t *plan;
+
+                assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
+                count_links(plan->last, topology, most);
+                plan->algorithm->work(&request, request.count * 4, &work);
+                gdr_plan_free(plan);
+            }
+            for (uint32_t i = 0; i < GDR_LINKS; i++)
+                if (most[i].puts != work.link[i].puts || most[i].sent != work.link[i].sent)
+                    fail_msg("%s, %d ranks, link %u: %u puts, said: %u", names[a], (int)p,
+                             (unsigned)i, (unsigned)most[i].puts, (unsigned)work.link[i].puts);
+            gdr_topology_free(topology);
         }
 }
 
@@ -364,7 +421,7 @@ static void circulant_takes_logarithmic_steps(void **state)
         t = count_work(plan->last);
         plan->algorithm->work(&request, plan->last->bytes, &work);
         assert_int_equal(t.puts, steps);
-        assert_int_equal(work.any.steps, steps);
+        assert_int_equal(work.link[GDR_LINK_NET].steps, steps);
         assert_int_equal(t.put_bytes * (uint64_t)p, 2 * (uint64_t)(p - 1) * plan->last->bytes);
         gdr_plan_free(plan);
     }
@@ -391,9 +448,11 @@ static void knomial_takes_few_steps(void **state)
         assert_int_equal(gdr_plan_make(&request, &plan), GDR_OK);
         plan->algorithm->work(&request, 256, &work);
         gdr_plan_free(plan);
-        if (work.any.steps != cases[i].steps || work.any.puts != cases[i].puts)
-            fail_msg("%d ranks: %u steps, %u puts", (int)cases[i].p, (unsigned)work.any.steps,
-                     (unsigned)work.any.puts);
+        if (work.link[GDR_LINK_NET].steps != cases[i].steps ||
+            work.link[GDR_LINK_NET].puts != cases[i].puts)
+            fail_msg("%d ranks: %u steps, %u puts", (int)cases[i].p,
+                     (unsigned)work.link[GDR_LINK_NET].steps,
+                     (unsigned)work.link[GDR_LINK_NET].puts);
     }
 }
 
@@ -430,6 +489,7 @@ int main(void)
         cmocka_unit_test(twoshot_costs_what_is_said),
         cmocka_unit_test(ring_needs_three_slots),
         cmocka_unit_test(work_is_what_the_schedule_does),
+        cmocka_unit_test(work_tells_links_apart),
         cmocka_unit_test(circulant_takes_logarithmic_steps),
         cmocka_unit_test(knomial_takes_few_steps),
         cmocka_unit_test(printing),
