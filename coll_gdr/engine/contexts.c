@@ -80,6 +80,7 @@ gdr_status_t gdr_context_take(gdr_call_t *call, uint32_t index, gdr_context_t **
     else if ((taken = calloc(1, sizeof(*taken))) == NULL)
         return GDR_ERR_NO_MEMORY;
     taken->call = call;
+    taken->rank = call->team->rank;
     taken->index = index;
     taken->mode_bit = call->desc.blocking ? GDR_MODE_BIT_BLOCKING : GDR_MODE_BIT_NONBLOCKING;
     taken->ordered = call->device_flags;

@@ -257,6 +257,7 @@ struct gdr_context {
     gdr_context_t *next; /* free list */
     gdr_call_t *call;
     gdr_stream_t *stream;
+    int32_t rank;   /* of this process in the team */
     uint32_t index; /* context number: segment % depth */
     uint64_t segment;
     const gdr_program_t *program;

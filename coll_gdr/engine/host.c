@@ -75,7 +75,8 @@ gdr_status_t gdr_host_advance(gdr_context_t *context)
                              context->items[item].kind == GDR_STEP_PUT &&
                              context->steps[item].bytes > 0;
     }
-    memmove(&ready->index[kept], &ready->index[i], (ready->n - i) * sizeof(*ready->index));
+    if (i < ready->n)
+        memmove(&ready->index[kept], &ready->index[i], (ready->n - i) * sizeof(*ready->index));
     ready->n -= i - kept;
     context->call->events += context->cut_short;
     return GDR_OK;

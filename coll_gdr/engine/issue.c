@@ -11,23 +11,27 @@ static uint64_t slot_offset(const gdr_context_t *context, const gdr_operand_t *o
     return context->slot_offset + operand->slot * context->chunk_bytes + operand->offset;
 }
 
+/* In a mapped window of another rank. */
+static uint64_t mapped_address(const gdr_context_t *context, const gdr_operand_t *operand)
+{
+    const gdr_member_t *member = gdr_member_look(context->call->team, operand->rank);
+
+    return member->import->mapped + member->offset + context->part_offset +
+           slot_offset(context, operand);
+}
+
 static uint64_t operand_address(const gdr_context_t *context, const gdr_operand_t *operand)
 {
-    const gdr_member_t *member;
-
     switch (operand->buffer) {
     case GDR_BUFFER_SEND:
         return context->send + operand->offset;
     case GDR_BUFFER_RECV:
         return context->recv + operand->offset;
     default:
-        break;
+        return operand->rank == context->rank
+                   ? context->part_address + slot_offset(context, operand)
+                   : mapped_address(context, operand);
     }
-    if (operand->rank == context->call->team->rank)
-        return context->part_address + slot_offset(context, operand);
-    member = gdr_member_look(context->call->team, operand->rank);
-    return member->import->mapped + member->offset + context->part_offset +
-           slot_offset(context, operand);
 }
 
 /* Data that the network has just written may still be on its way to the device's memory. */
@@ -76,7 +80,7 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
     reduce.abort = context->call->abort_address;
     for (i = 0; i < step->nin; i++) {
         reduce.in[i] = operand_address(context, &operands[i]);
-        if (operands[i].rank != context->call->team->rank)
+        if (operands[i].rank != context->rank)
             gdr_stat_add(&gdr_context_engine(context)->stats.pull_bytes, step->bytes);
     }
     for (i = 0; i < step->nout; i++)
