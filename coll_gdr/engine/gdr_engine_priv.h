@@ -136,6 +136,8 @@ void gdr_renew_own(gdr_team_t *team, uint64_t from);
 gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from);
 gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
                                   const void *payload, size_t bytes);
+/* The lane ends with the epoch that it was used in; if its device is gone, so is the lane. */
+void gdr_renew_lane_end(gdr_team_t *team);
 /* Ends the old epoch once no call of it runs. */
 void gdr_renew_progress(gdr_team_t *team);
 

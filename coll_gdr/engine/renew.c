@@ -94,7 +94,7 @@ gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
 }
 
 /* The lane's words hold numbers up to the last call that anybody started in it. */
-static void lane_end(gdr_team_t *team)
+void gdr_renew_lane_end(gdr_team_t *team)
 {
     gdr_engine_t *engine = team->engine;
     gdr_lane_t *lane = team->lane;
@@ -119,6 +119,6 @@ void gdr_renew_progress(gdr_team_t *team)
     team->renewing = false;
     if (team->state != GDR_TEAM_READY && team->state != GDR_TEAM_VOTED) /* refused, dead */
         return;
-    lane_end(team);
+    gdr_renew_lane_end(team);
     team->state = GDR_TEAM_NEW;
 }

@@ -199,6 +199,12 @@ gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, uint32_t epoch, co
     return team->verdict_given ? GDR_OK : count_vote(team, rank, &vote);
 }
 
+/* In this epoch: until the one before has ended here the state is that one's. */
+static bool has_voted(const gdr_team_t *team)
+{
+    return team->state == GDR_TEAM_VOTED && !team->renewing;
+}
+
 gdr_status_t gdr_vote_on_wanted(gdr_team_t *team, int32_t rank, uint32_t epoch, size_t bytes)
 {
     gdr_vote_body_t vote = {.can = 0, .reason = "declined before"};
@@ -208,7 +214,7 @@ gdr_status_t gdr_vote_on_wanted(gdr_team_t *team, int32_t rank, uint32_t epoch, 
         return GDR_ERR_INVALID;
     if (team->state == GDR_TEAM_DEAD)
         gdr_fail_tell(team, rank);
-    if ((team->state != GDR_TEAM_VOTED || epoch != team->epoch) && team->state != GDR_TEAM_DECLINED)
+    if ((!has_voted(team) || epoch != team->epoch) && team->state != GDR_TEAM_DECLINED)
         return GDR_OK;
     if (gdr_message_send(team->engine, team, team->procs[0], GDR_MESSAGE_VOTE, body,
                          sizeof(vote)) != GDR_OK)
@@ -242,7 +248,7 @@ gdr_status_t gdr_vote_on_verdict(gdr_team_t *team, int32_t rank, uint32_t epoch,
     if (team->state == GDR_TEAM_DEAD || epoch < team->epoch ||
         (team->state == GDR_TEAM_DECLINED && !verdict.go))
         return GDR_OK;
-    if (team->state != GDR_TEAM_VOTED || epoch != team->epoch)
+    if (!has_voted(team) || epoch != team->epoch)
         return GDR_ERR_INVALID;
     if (verdict.go)
         gdr_vote_send_down(team, GDR_MESSAGE_VERDICT, &verdict, sizeof(verdict));
@@ -264,6 +270,8 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
     if (!team->eligible)
         return "this process takes no part";
     gdr_devices_check(engine);
+    if (team->lane != NULL && !gdr_device_alive(team->device)) /* reset since the old epoch ended */
+        gdr_renew_lane_end(team);
     if (engine->unfit != NULL)
         return engine->unfit;
     *status = team->unreached;
@@ -306,7 +314,9 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
         vote.compute_capability = team->device->caps.compute_capability;
         vote.stream_words = team->device->caps.stream_words;
         vote.maps = gdr_peers_map(engine);
-        vote.last_call = gdr_lane_last_call(engine, team->lane);
+        /* Our words may be in the others' lanes up to the last call that we started, though our own
+         * lane is a new one. */
+        vote.last_call = gdr_max_u64(gdr_lane_last_call(engine, team->lane), team->last);
     } else {
         snprintf(vote.reason, sizeof(vote.reason), "%s (%s)", why, gdr_status_string(status));
     }

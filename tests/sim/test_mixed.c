@@ -169,7 +169,7 @@ static void test_resets(void **state)
     uint64_t seed;
 
     (void)state;
-    for (seed = 0; seed < 80; seed++)
+    for (seed = 0; seed < 400; seed++)
         assert_true(run_reset(seed));
 }
 
