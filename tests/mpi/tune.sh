@@ -30,7 +30,9 @@ print(len(text), "figures, all plausible")
 END
 run "two nodes of two ranks" 60 "$emu" --sync mpirun -np 4 "$tune" --quick --node-size 2 \
     --output "$file" --json "$work/json"
-run "all figures are there" 20 python3 "$work/plausible.py" "$file" "$work/json"
+# The root of Debian 13 that scripts/debian13.sh makes has no Python.
+! command -v python3 >/dev/null ||
+    run "all figures are there" 20 python3 "$work/plausible.py" "$file" "$work/json"
 
 # Under these, whatever they are, one-shot cannot take the 16 us that the defaults predict.
 sed -i 's/^node_latency_ns .*/node_latency_ns 1000000/' "$file"
