@@ -1,7 +1,7 @@
 /*
  * Which way device memory takes to a peer, in UCX's own words; where it is the way through host
- * memory, a line says so and why there is no GPUDirect RDMA. Asked of a put that is under way: only
- * then has UCX decided.
+ * memory, a line says so and why there is no GPUDirect RDMA. Asked of a put that has been posted:
+ * only then has UCX decided.
  */
 #include "ucx_glue/ucx.h"
 
@@ -86,18 +86,25 @@ static void say(gdr_net_peer_t *peer, const char *text, size_t bytes)
     snprintf(net->path_said, sizeof(net->path_said), "%s", text);
 }
 
+static unsigned class_of(size_t bytes)
+{
+    return bytes < LARGE_BYTES ? 1 : 2;
+}
+
+bool gdr_ucx_path_wanted(const gdr_net_peer_t *peer, const gdr_net_mem_t *from, size_t bytes)
+{
+    return from->type == UCS_MEMORY_TYPE_CUDA && peer->path_class < class_of(bytes);
+}
+
 void gdr_ucx_say_path(gdr_net_peer_t *peer, void *request, size_t bytes)
 {
-    unsigned size_class = bytes < LARGE_BYTES ? 1 : 2;
     char text[TEXT_BYTES] = "";
     ucp_request_attr_t attr = {.field_mask = UCP_REQUEST_ATTR_FIELD_INFO_STRING |
                                              UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE,
                                .debug_string = text,
                                .debug_string_size = sizeof(text)};
 
-    if (peer->path_class >= size_class)
-        return;
-    peer->path_class = size_class;
+    peer->path_class = class_of(bytes);
     if (ucp_request_query(request, &attr) == UCS_OK && text[0] != '\0')
         say(peer, shorten(text), bytes);
 }

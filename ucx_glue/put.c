@@ -82,12 +82,13 @@ static ucp_request_param_t request_param(gdr_ucx_op_t *op)
     };
 }
 
+/* `flags`: further ones of UCX's operation attributes. */
 static void *post_put(gdr_ucx_op_t *op, const void *source, size_t bytes, ucp_mem_h memh,
-                      ucs_memory_type_t type, uint64_t target, ucp_rkey_h rkey)
+                      ucs_memory_type_t type, uint64_t target, ucp_rkey_h rkey, uint32_t flags)
 {
     ucp_request_param_t param = request_param(op);
 
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH;
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH | flags;
     param.memory_type = type;
     param.memh = memh;
     return ucp_put_nbx(op->peer->ep, source, bytes, target, rkey, &param);
@@ -105,7 +106,7 @@ static void *post_word(gdr_ucx_op_t *op)
 {
     op->peer->net->counters->words++;
     return post_put(op, op->word_source, sizeof(uint64_t), op->word_memh,
-                    (ucs_memory_type_t)op->word_type, op->word_target, op->word_rkey);
+                    (ucs_memory_type_t)op->word_type, op->word_target, op->word_rkey, 0);
 }
 
 /* The step whose request is done has been followed by the next one, or the operation is finished.
@@ -284,6 +285,24 @@ static void set_word(gdr_ucx_op_t *op, const gdr_net_word_t *word)
     op->word_type = word->lmem->type;
 }
 
+/* A put through a bounce buffer of UCX may be complete at once. As long as its way is not known one
+ * is kept that can be asked. */
+static void *post_data(gdr_ucx_op_t *op, const gdr_net_rmem_t *rmem, uint64_t roff,
+                       const gdr_net_mem_t *lmem, uint64_t loff, size_t bytes)
+{
+    gdr_net_peer_t *peer = op->peer;
+    bool ask = gdr_ucx_path_wanted(peer, lmem, bytes);
+    void *posted =
+        post_put(op, (const void *)(uintptr_t)(lmem->address + loff), bytes, lmem->memh, lmem->type,
+                 rmem->address + roff, rmem->rkey, ask ? UCP_OP_ATTR_FLAG_NO_IMM_CMPL : 0);
+
+    peer->net->counters->puts++;
+    peer->net->counters->put_bytes += bytes;
+    if (ask && UCS_PTR_IS_PTR(posted))
+        gdr_ucx_say_path(peer, posted, bytes);
+    return posted;
+}
+
 void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_net_mem_t *lmem,
                  uint64_t loff, size_t bytes, const gdr_net_word_t *word, gdr_net_op_t *public)
 {
@@ -304,14 +323,7 @@ void gdr_ucx_put(gdr_net_peer_t *peer, gdr_net_rmem_t *rmem, uint64_t roff, gdr_
         gdr_ucx_verify_begin(op, rmem, roff, lmem, loff, bytes);
     entered = gdr_ucx_enter_if_old(peer->net, lmem->owner);
     if (bytes != 0) {
-        peer->net->counters->puts++;
-        peer->net->counters->put_bytes += bytes;
-        void *posted = post_put(op, (const void *)(uintptr_t)(lmem->address + loff), bytes,
-                                lmem->memh, lmem->type, rmem->address + roff, rmem->rkey);
-
-        if (UCS_PTR_IS_PTR(posted) && lmem->type == UCS_MEMORY_TYPE_CUDA)
-            gdr_ucx_say_path(peer, posted, bytes);
-        after_post(op, posted);
+        after_post(op, post_data(op, rmem, roff, lmem, loff, bytes));
     } else if (word != NULL) {
         after_post(op, post_word(op));
     } else {

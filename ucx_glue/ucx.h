@@ -183,8 +183,11 @@ void gdr_ucx_flush(gdr_net_peer_t *peer, gdr_net_op_t *op);
 /* Ends every operation in progress to the peer with `status`. */
 void gdr_ucx_abandon(gdr_net_peer_t *peer, gdr_status_t status);
 
-/* path.c: which way a put of device memory takes, once per peer and size class. `request` of it is
- * in progress. */
+/* path.c: which way a put of device memory takes, once per peer and size class */
+
+/* Whether that of a put of so many bytes from there is not known yet. */
+bool gdr_ucx_path_wanted(const gdr_net_peer_t *peer, const gdr_net_mem_t *from, size_t bytes);
+/* Then, with the put's request, which is not freed yet. */
 void gdr_ucx_say_path(gdr_net_peer_t *peer, void *request, size_t bytes);
 
 /* self.c: the connection to this process, and a region of this process as a peer sees it */
