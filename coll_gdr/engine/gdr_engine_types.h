@@ -343,6 +343,7 @@ struct gdr_engine {
     int busy;       /* atomic: somebody is inside */
     int queue_lock; /* atomic */
     int work;       /* atomic: something was queued from outside */
+    int missed;     /* atomic: a control message was, for want of memory */
 
     /* queue lock */
     gdr_call_t *posted, **posted_end;

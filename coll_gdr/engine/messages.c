@@ -49,9 +49,15 @@ void gdr_engine_deliver(gdr_engine_t *engine, int proc, const void *message, siz
 {
     gdr_inbox_entry_t *entry;
 
-    if (bytes > GDR_CTL_MAX || (entry = malloc(sizeof(*entry) + bytes)) == NULL) {
+    if (bytes > GDR_CTL_MAX) {
         gdr_error(engine->ports.log, "control message of %zu bytes from process %d dropped: %s",
-                  bytes, proc, bytes > GDR_CTL_MAX ? "too long" : "out of memory");
+                  bytes, proc, "too long");
+        return;
+    }
+    entry = malloc(sizeof(*entry) + bytes);
+    if (entry == NULL) {
+        __atomic_store_n(&engine->missed, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&engine->work, 1, __ATOMIC_RELEASE);
         return;
     }
     entry->next = NULL;
@@ -100,7 +106,7 @@ static const char *head_error(const gdr_inbox_entry_t *entry, gdr_message_head_t
     return NULL;
 }
 
-/* GDR_ERR_INVALID: the body makes no sense. Other errors were dealt with by the receiver. */
+/* GDR_ERR_INVALID: the body makes no sense. Other errors: it would be missed, so the team ends. */
 static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *head, const void *body)
 {
     switch (head->type) {
@@ -135,11 +141,17 @@ static void to_team(gdr_team_t *team, const gdr_inbox_entry_t *entry,
                     const gdr_message_head_t *head)
 {
     gdr_engine_t *engine = team->engine;
+    gdr_status_t status;
 
-    if (head->rank < 0 || head->rank >= team->size || team->procs[head->rank] != entry->proc)
+    if (head->rank < 0 || head->rank >= team->size || team->procs[head->rank] != entry->proc) {
         reject(engine, entry, "sender is not that member");
-    else if (team_message(team, head, entry->data + sizeof(*head)) == GDR_ERR_INVALID)
+        return;
+    }
+    status = team_message(team, head, entry->data + sizeof(*head));
+    if (status == GDR_ERR_INVALID)
         reject(engine, entry, "body makes no sense");
+    else if (status != GDR_OK)
+        gdr_team_fail(team, status);
 }
 
 /* Takes the entry over. Where too many are kept the oldest goes: a communicator that is about to be
@@ -232,11 +244,32 @@ static void dispatch(gdr_engine_t *engine, gdr_inbox_entry_t *entry)
     free(entry);
 }
 
+/*
+ * A control message came when there was no memory for it, for whichever communicator: each that may
+ * wait for it ends, and all later ones decline, as one whose message it was may come to be.
+ */
+static void end_for_missed(gdr_engine_t *engine)
+{
+    gdr_team_t *team;
+    unsigned i;
+
+    if (engine->unfit == NULL)
+        engine->unfit = "a control message was lost for want of memory";
+    for (i = 0; i < GDR_TEAM_BUCKETS; i++) {
+        for (team = engine->teams[i]; team != NULL; team = team->next) {
+            if (team->state != GDR_TEAM_NEW || team->epoch > 0)
+                gdr_team_fail(team, GDR_ERR_NO_MEMORY);
+        }
+    }
+}
+
 unsigned gdr_inbox_drain(gdr_engine_t *engine)
 {
     gdr_inbox_entry_t *entry, *next;
     unsigned events = 0;
 
+    if (__atomic_exchange_n(&engine->missed, 0, __ATOMIC_RELAXED) != 0)
+        end_for_missed(engine);
     gdr_lock(&engine->queue_lock);
     entry = engine->inbox;
     engine->inbox = NULL;

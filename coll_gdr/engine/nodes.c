@@ -79,10 +79,8 @@ gdr_status_t gdr_nodes_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
         head.n > (uint32_t)team->size - head.first ||
         bytes != sizeof(head) + head.n * sizeof(*team->nodes))
         return GDR_ERR_INVALID;
-    if (!have_nodes(team)) { /* it would plan otherwise than the others */
-        gdr_team_fail(team, GDR_ERR_NO_MEMORY);
+    if (!have_nodes(team)) /* it would plan otherwise than the others */
         return GDR_ERR_NO_MEMORY;
-    }
     memcpy(team->nodes + head.first, (const uint8_t *)payload + sizeof(head),
            head.n * sizeof(*team->nodes));
     team->nodes_told += (int32_t)head.n;

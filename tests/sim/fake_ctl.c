@@ -26,8 +26,10 @@ static void arrive(sim_world_t *world, void *a, void *b)
             world->asked(world->asked_ctx, parcel->to, parcel->from, &ask);
     } else if (world->procs[parcel->to].engine != NULL &&
                (world->procs[parcel->to].awake || !world->deaf)) {
+        sim_alloc_inside++;
         gdr_engine_deliver(world->procs[parcel->to].engine, parcel->from, parcel->data,
                            parcel->bytes);
+        sim_alloc_inside--;
     }
     free(parcel);
 }
