@@ -39,7 +39,8 @@ typedef struct gdr_lane {
     uint64_t offset; /* in the window */
     uint64_t last_call;
     bool in_use;
-    uint32_t ctl_index; /* while in use */
+    uint32_t ctl_index;     /* while in use */
+    struct gdr_lane *older; /* in a team's list of those that it had */
 } gdr_lane_t;
 
 struct gdr_window {
@@ -188,7 +189,7 @@ struct gdr_team {
 
     gdr_device_t *device;
     gdr_lane_t *lane;
-    gdr_lane_t *old_lane; /* of a dead device; its control words may be written until all voted */
+    gdr_lane_t *old_lanes; /* of dead devices; their words may be written until all have voted */
     gdr_ways_t *ways;
     uint64_t base;  /* the lane's call number is base + 1 for the call with index `first`, */
     uint64_t first; /* the first one that is served in the lanes of this epoch */

@@ -104,7 +104,8 @@ void gdr_renew_lane_end(gdr_team_t *team)
     ctl->last_call = gdr_max_u64(ctl->last_call, team->last);
     if (gdr_device_alive(team->device))
         return;
-    team->old_lane = lane;
+    lane->older = team->old_lanes;
+    team->old_lanes = lane;
     team->lane = NULL;
 }
 

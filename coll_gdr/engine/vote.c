@@ -83,6 +83,17 @@ static void decline(gdr_team_t *team, int32_t decliner, const char *reason)
     gdr_calls_refuse(team, GDR_ERR_DECLINED);
 }
 
+/* All have voted, hence put what they had under way there. */
+static void release_old_lanes(gdr_team_t *team)
+{
+    while (team->old_lanes != NULL) {
+        gdr_lane_t *lane = team->old_lanes;
+
+        team->old_lanes = lane->older;
+        gdr_lane_release(team->engine, lane, 0, true);
+    }
+}
+
 static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
 {
     gdr_status_t status;
@@ -91,9 +102,7 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         decline(team, verdict->decliner, verdict->reason);
         return;
     }
-    if (team->old_lane != NULL) /* all have voted, hence put what they had under way there */
-        gdr_lane_release(team->engine, team->old_lane, 0, true);
-    team->old_lane = NULL;
+    release_old_lanes(team);
     status = gdr_nodes_settle(team, verdict->mapped != 0);
     if (status != GDR_OK) { /* others would have other plans */
         gdr_team_fail(team, status);

@@ -6,6 +6,8 @@
  */
 #include "tests/sim/harness.h"
 
+#include "engine/gdr_engine_priv.h"
+
 enum { ROUNDS = 6 };
 
 /* resets(round, rank): whether the rank resets its device before that round. Until round 0 there
@@ -149,6 +151,51 @@ static void test_other_teams(void **state)
     }
 }
 
+static unsigned ctl_lanes_in_use(const gdr_engine_t *engine)
+{
+    unsigned i, n = 0;
+
+    for (i = 0; i < engine->nctl_lanes; i++)
+        n += engine->ctl_lanes[i].in_use;
+    return n;
+}
+
+/* Reset again and again, also before the members have agreed on what the reset before has ended:
+ * once they have, a communicator holds the words of one lane. */
+static void test_no_lane_is_lost(void **state)
+{
+    uint64_t seed;
+    int k, p;
+
+    (void)state;
+    for (seed = 0; seed < 80; seed++) {
+        sim_options_t options = sim_options(5, seed);
+        sim_case_t c;
+        int team;
+
+        options.ctl_delay = 1 + 100000 * (seed % 8);
+        c = sim_case(&options, "twoshot", &sim_modes[1]);
+        team = sim_script_team(c.script);
+        sim_start(c.world);
+        sim_script_all(c.script, SIM_CREATE, team);
+        for (k = 0; k < 4 * ROUNDS; k++) {
+            sim_add_call(&c, team, 3000, false);
+            for (p = 0; p < 5; p++) {
+                if (k < 3 * ROUNDS && sim_random(c.world, 4) == 0)
+                    sim_script_do(c.script, p, SIM_RESET, 0);
+                sim_script_do(c.script, p, SIM_POST, k);
+            }
+        }
+        for (k = 0; k < 4 * ROUNDS; k++)
+            sim_script_all(c.script, SIM_WAIT, k);
+        assert_true(sim_script_run(c.script));
+        for (p = 0; p < 5; p++)
+            assert_int_equal(ctl_lanes_in_use(c.world->procs[p].engine), 1);
+        sim_script_all(c.script, SIM_FREE, team);
+        assert_true(sim_case_end(&c, "resets upon resets"));
+    }
+}
+
 /* Teams end and engines close behind a reset: nothing may be touched. */
 static void test_at_the_end(void **state)
 {
@@ -209,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_some),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_other_teams),
+        cmocka_unit_test(test_no_lane_is_lost),
         cmocka_unit_test(test_at_the_end),
         cmocka_unit_test(test_declined_after),
     };
