@@ -83,14 +83,15 @@ static void decline(gdr_team_t *team, int32_t decliner, const char *reason)
     gdr_calls_refuse(team, GDR_ERR_DECLINED);
 }
 
-/* All have voted, hence put what they had under way there. */
-static void release_old_lanes(gdr_team_t *team)
+/* All have voted, hence put what they had under way there. Their words may hold the number of any
+ * call that a member had begun. */
+static void release_old_lanes(gdr_team_t *team, uint64_t greatest)
 {
     while (team->old_lanes != NULL) {
         gdr_lane_t *lane = team->old_lanes;
 
         team->old_lanes = lane->older;
-        gdr_lane_release(team->engine, lane, 0, true);
+        gdr_lane_release(team->engine, lane, greatest, true);
     }
 }
 
@@ -102,7 +103,7 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         decline(team, verdict->decliner, verdict->reason);
         return;
     }
-    release_old_lanes(team);
+    release_old_lanes(team, verdict->base);
     status = gdr_nodes_settle(team, verdict->mapped != 0);
     if (status != GDR_OK) { /* others would have other plans */
         gdr_team_fail(team, status);

@@ -196,6 +196,51 @@ static void test_no_lane_is_lost(void **state)
     }
 }
 
+static void add_calls(sim_case_t *c, int team, int n)
+{
+    int k;
+
+    for (k = 0; k < n; k++) {
+        int call = sim_add_call(c, team, 3000, false);
+
+        sim_script_all(c->script, SIM_POST, call);
+        sim_script_all(c->script, SIM_WAIT, call);
+    }
+}
+
+/* Others have begun calls in the lane that one of them has lost, and left their numbers in its
+ * words: the communicator that gets these words takes none for its own. */
+static void test_words_of_lost_lane(void **state)
+{
+    enum { AHEAD = 2 };
+    uint64_t seed;
+    int k;
+
+    (void)state;
+    for (seed = 0; seed < 60; seed++) {
+        sim_options_t options = sim_options(3, seed);
+        sim_case_t c = sim_case(&options, seed % 2 ? "twoshot" : "ring", &sim_modes[1]);
+        int team = sim_script_team(c.script), next = sim_script_team(c.script);
+        int call = 0;
+
+        sim_start(c.world);
+        sim_script_all(c.script, SIM_CREATE, team);
+        add_calls(&c, team, 1 + (int)(seed % 3));
+        sim_script_do(c.script, 1, SIM_RESET, 0);
+        for (k = 0; k < AHEAD; k++) {
+            call = sim_add_call(&c, team, 3000, false);
+            sim_script_all(c.script, SIM_POST, call);
+        }
+        for (k = 0; k < AHEAD; k++)
+            sim_script_all(c.script, SIM_WAIT, call - k);
+        sim_script_all(c.script, SIM_CREATE, next);
+        add_calls(&c, next, ROUNDS);
+        sim_script_all(c.script, SIM_FREE, next);
+        sim_script_all(c.script, SIM_FREE, team);
+        assert_true(sim_case_end(&c, "words of a lane that was lost"));
+    }
+}
+
 /* Teams end and engines close behind a reset: nothing may be touched. */
 static void test_at_the_end(void **state)
 {
@@ -257,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_other_teams),
         cmocka_unit_test(test_no_lane_is_lost),
+        cmocka_unit_test(test_words_of_lost_lane),
         cmocka_unit_test(test_at_the_end),
         cmocka_unit_test(test_declined_after),
     };
