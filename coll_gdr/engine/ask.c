@@ -1,7 +1,10 @@
 /*
  * Host and device buffers mixed across the members of one call. A device call that waits for
  * members asks them after a while which way they went, and again after twice as long, and so on:
- * a member may not have come to the call yet, or not have made the communicator. One that serves
+ * a member may not have come to the call yet, or not have made the communicator. Questions become
+ * the rarer the longer a call waits: those of hundreds of calls must not arrive faster than a
+ * process without a core of its own takes them in, or what the calls wait for never comes up behind
+ * them. One that serves
  * the call in host memory answers "host"; one that waits on the device itself answers when it has
  * heard so, and so the news comes along a ring, too. What is heard is final: nobody can get a
  * result on the device without the data of all.
@@ -13,8 +16,10 @@
 #include <string.h>
 
 enum {
-    ASK_STEP_MAX = 1000000, /* nanoseconds between two questions */
-    EAGER_CALLS = 32        /* after a mixed call so many ask without having waited */
+    ASK_STEP_DOUBLES = 1000000, /* nanoseconds between two questions, up to which they double, */
+    ASK_STEP_GROWS = 4,         /* and from then on grow by this part */
+    ASK_STEP_MAX = 1000000000,
+    EAGER_CALLS = 32 /* after a mixed call so many ask without having waited */
 };
 
 static void ask(gdr_team_t *team, int32_t rank, uint64_t index)
@@ -80,6 +85,13 @@ static void ask_unwired(gdr_team_t *team, uint64_t index)
     }
 }
 
+static uint64_t next_step(uint64_t step)
+{
+    uint64_t more = step < ASK_STEP_DOUBLES ? step : step / ASK_STEP_GROWS;
+
+    return gdr_min_u64(step + more, ASK_STEP_MAX);
+}
+
 /* Whether it is time to ask for the call, which nothing has happened to since the last look. */
 static bool due(gdr_team_t *team, gdr_call_t *call)
 {
@@ -99,7 +111,7 @@ static bool due(gdr_team_t *team, gdr_call_t *call)
     if (now < call->ask_at)
         return false;
     call->ask_at = now + call->ask_step;
-    call->ask_step = gdr_min_u64(2 * call->ask_step, ASK_STEP_MAX);
+    call->ask_step = next_step(call->ask_step);
     team->ask_round++;
     return true;
 }

@@ -16,6 +16,8 @@
 /* Below MPI_ANY_TAG and above what Open MPI uses itself: free in 4.1 and 5.0. */
 enum { CTL_TAG = -4 };
 
+enum { LOOKS = 64 }; /* at sent messages, in one turn */
+
 typedef struct message {
     struct message *next;
     ompi_request_t *request; /* NULL: not posted yet */
@@ -30,9 +32,9 @@ static struct {
     atomic_bool stopping;
     int keyval;
 
-    pthread_mutex_t lock;    /* of what follows */
-    message_t *first, *last; /* to be posted by progress, in order */
-    message_t *sent;         /* posted */
+    pthread_mutex_t lock;        /* of what follows */
+    message_t *first, *last;     /* to be posted by progress, in order */
+    message_t *sent, *sent_last; /* posted, in no order */
 } ctl = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
 static struct ompi_communicator_t *world(void)
@@ -192,19 +194,34 @@ static message_t *take_queue(void)
     return first;
 }
 
+/* Under the lock. */
+static void append_sent(message_t *message)
+{
+    message->next = NULL;
+    if (ctl.sent == NULL)
+        ctl.sent = message;
+    else
+        ctl.sent_last->next = message;
+    ctl.sent_last = message;
+}
+
+/* Looks at a few and puts those that are under way behind the others: it runs in every turn of the
+ * progress loop, and a slow receiver may owe any number. */
 static void free_sent(void)
 {
-    message_t *done = NULL, **link = &ctl.sent;
+    message_t *done = NULL, *kept = NULL;
 
     pthread_mutex_lock(&ctl.lock);
-    while (*link != NULL) {
-        message_t *message = *link;
+    for (int i = 0; i < LOOKS && ctl.sent != kept; i++) {
+        message_t *message = ctl.sent;
 
+        ctl.sent = message->next;
         if (!REQUEST_COMPLETE(message->request)) {
-            link = &message->next;
+            append_sent(message);
+            if (kept == NULL)
+                kept = message;
             continue;
         }
-        *link = message->next;
         message->next = done;
         done = message;
     }
@@ -231,8 +248,7 @@ static void post(message_t *message)
         return;
     }
     pthread_mutex_lock(&ctl.lock);
-    message->next = ctl.sent;
-    ctl.sent = message;
+    append_sent(message);
     pthread_mutex_unlock(&ctl.lock);
 }
 

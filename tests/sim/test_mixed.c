@@ -309,6 +309,48 @@ static void test_hurry(void **state)
     }
 }
 
+static void turns_are_long(sim_script_t *script)
+{
+    script->world->now += 5000;
+}
+
+/*
+ * Questions become rarer: a rank that is late by much, to many calls, must not find so many of them
+ * that it does not get through.
+ */
+static void test_patience(void **state)
+{
+    enum { TURNS = 6000, LONG = 50000000, FEW = 30 };
+    sim_options_t options = sim_options(2, 5);
+    sim_case_t c = sim_case(&options, "oneshot", &sim_modes[0]);
+    int team = sim_script_team(c.script), p, k;
+    gdr_engine_stats_t stats;
+
+    (void)state;
+    for (k = 0; k < 2; k++) {
+        sim_add_call(&c, team, 1000, true);
+        c.script->calls[k].host = k == 1 ? 1ull << 1 : 0;
+        c.script->calls[k].expect = k == 1 ? SIM_EXPECT_HOST : SIM_EXPECT_OK;
+    }
+    c.script->hook = turns_are_long;
+    sim_start(c.world);
+    for (p = 0; p < 2; p++) {
+        sim_script_do(c.script, p, SIM_CREATE, team);
+        for (k = 0; k < 2; k++) {
+            if (k == 1 && p == 1)
+                sim_script_do(c.script, p, SIM_PAUSE, TURNS);
+            sim_script_do(c.script, p, SIM_POST, k);
+            sim_script_do(c.script, p, SIM_WAIT, k);
+        }
+        sim_script_do(c.script, p, SIM_FREE, team);
+    }
+    assert_true(sim_script_run(c.script));
+    gdr_engine_stats(c.world->procs[0].engine, &stats);
+    assert_true(c.world->now > LONG);
+    assert_in_range(stats.questions, 1, FEW);
+    assert_true(sim_case_end(&c, "a rank that is late by much"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +358,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_moment), cmocka_unit_test(test_absent),
         cmocka_unit_test(test_lost_votes),   cmocka_unit_test(test_resets),
         cmocka_unit_test(test_faults),       cmocka_unit_test(test_hurry),
+        cmocka_unit_test(test_patience),
     };
 
     if (argc == 3) /* one seed of test_resets */
