@@ -155,6 +155,11 @@ static void close_net(gdr_net_t *net)
     loud(device, mode);
 }
 
+static bool emulates(const gdr_net_t *net)
+{
+    return net->emulates;
+}
+
 const gdr_net_ops_t gdr_ucx_ops = {
     .progress = progress,
     .register_device = register_device,
@@ -172,6 +177,7 @@ const gdr_net_ops_t gdr_ucx_ops = {
     .flush = flush,
     .peer_status = gdr_ucx_peer_status,
     .close = close_net,
+    .emulates = emulates,
     .keeps_mappings = true, /* cuda_ipc's, as long as it is connected */
     .on_lost = gdr_ucx_on_lost,
 };

@@ -263,11 +263,11 @@ static void check_reach(gdr_net_rmem_t *rmem)
     gdr_net_t *net = rmem->peer->net;
     uint64_t address;
 
-    if (net->emulation_said || !net->maps_windows || gdr_ucx_map(rmem, &address) == GDR_OK)
+    if (net->emulates || !net->maps_windows || gdr_ucx_map(rmem, &address) == GDR_OK)
         return;
     gdr_warn(net->log, "UCX cannot map a window of a peer on this node (no peer access between the "
                        "devices, or no CUDA IPC here): device memory passes through host memory");
-    net->emulation_said = true;
+    net->emulates = true;
 }
 
 /* UCX takes cuda_ipc into the key if the device that is current here reaches the peer's, not the

@@ -73,12 +73,12 @@ static void say(gdr_net_peer_t *peer, const char *text, size_t bytes)
     gdr_net_t *net = peer->net;
 
     if (through_host(text)) {
-        if (!net->emulation_said)
+        if (!net->emulates)
             gdr_warn(net->log,
                      "a put of %zu bytes of device memory to a peer passes through host memory "
                      "(UCX: %s): %s",
                      bytes, text, reason(peer));
-        net->emulation_said = true;
+        net->emulates = true;
         return;
     }
     if (strcmp(net->path_said, text) != 0)

@@ -92,12 +92,12 @@ static void say_transports(gdr_net_peer_t *peer)
     net->transports_said = true;
     peer->has_rdma = direct;
     peer->only_ipc = ipc && !direct && !net->params.host_windows;
-    if (!direct && !ipc && !net->emulation_said && !net->params.host_windows) {
+    if (!direct && !ipc && !net->emulates && !net->params.host_windows) {
         gdr_warn(net->log,
                  "UCX has neither cuda_ipc nor GPUDirect RDMA to a peer (only %s): device "
                  "memory passes through host memory",
                  names);
-        net->emulation_said = true;
+        net->emulates = true;
     }
 }
 

@@ -81,7 +81,7 @@ struct gdr_net {
     bool one_device;    /* this UCX takes no windows on a second one */
     bool one_device_said;
     bool windows_checked;
-    bool transports_said, emulation_said;
+    bool transports_said, emulates;
     char path_said[128]; /* how UCX describes puts of device memory, as last said */
 };
 

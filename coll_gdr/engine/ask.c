@@ -1,13 +1,12 @@
 /*
  * Host and device buffers mixed across the members of one call. A device call that waits for
  * members asks them after a while which way they went, and again after twice as long, and so on:
- * a member may not have come to the call yet, or not have made the communicator. Questions become
- * the rarer the longer a call waits: those of hundreds of calls must not arrive faster than a
- * process without a core of its own takes them in, or what the calls wait for never comes up behind
- * them. One that serves
+ * a member may not have come to the call yet, or not have made the communicator. One that serves
  * the call in host memory answers "host"; one that waits on the device itself answers when it has
  * heard so, and so the news comes along a ring, too. What is heard is final: nobody can get a
- * result on the device without the data of all.
+ * result on the device without the data of all. Questions become the rarer the longer a call
+ * waits: those of hundreds of calls must not arrive faster than a process without a core of its own
+ * takes them in, or what the calls wait for never comes up behind them.
  */
 #include "base/gdr_math.h"
 #include "engine/gdr_engine_priv.h"
@@ -85,6 +84,14 @@ static void ask_unwired(gdr_team_t *team, uint64_t index)
     }
 }
 
+static void ask_missing(gdr_team_t *team, uint64_t index)
+{
+    int32_t rank = gdr_begin_missing(team, index, -1);
+
+    for (; rank >= 0; rank = gdr_begin_missing(team, index, rank))
+        ask(team, rank, index);
+}
+
 static uint64_t next_step(uint64_t step)
 {
     uint64_t more = step < ASK_STEP_DOUBLES ? step : step / ASK_STEP_GROWS;
@@ -137,6 +144,8 @@ void gdr_ask_queued(gdr_team_t *team)
         ask_voters(team, call->desc.index);
     else if (team->wiring != NULL && due(team, call))
         ask_unwired(team, call->desc.index);
+    else if (team->gathering && due(team, call))
+        ask_missing(team, call->desc.index);
 }
 
 void gdr_ask_answer_due(gdr_team_t *team)

@@ -39,6 +39,7 @@ gdr_status_t gdr_call_post(gdr_team_t *team, const gdr_call_desc_t *desc, gdr_ca
     posted->since = 0;
     posted->events_counted = posted->ask_at = posted->ask_step = 0;
     posted->ask_quiet = false;
+    posted->announced = 0;
     __atomic_store_n(&posted->path, "", __ATOMIC_RELAXED);
     __atomic_store_n(&posted->status, GDR_INPROGRESS, __ATOMIC_RELAXED);
     gdr_lock(&engine->queue_lock);
@@ -125,6 +126,8 @@ static void tell_way(const gdr_call_t *call, gdr_status_t status)
     if (status == GDR_OK) {
         gdr_stat_add(&stats->calls, 1);
         team->eager -= team->eager > 0;
+        if (!team->renewing && (team->served == 0 || index < team->served))
+            team->served = index + 1; /* the second one may end first */
         gdr_ways_serve(team->ways, index);
     } else if (status == GDR_ERR_DECLINED || status == GDR_ERR_MIXED) {
         gdr_stat_add(status == GDR_ERR_MIXED ? &stats->turned : &stats->declined, 1);
@@ -357,7 +360,12 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
         team->wiring = status == GDR_INPROGRESS ? planned : NULL;
         return status;
     }
-    return begin(team, call, planned);
+    if (!team->together && gdr_begin_due(team->engine))
+        return renew(team, call);
+    if (gdr_begin_is_common(team, call))
+        status = gdr_begin_together(team, call);
+    team->gathering = status == GDR_INPROGRESS;
+    return status == GDR_OK ? begin(team, call, planned) : status;
 }
 
 /* The member that voted last has passed the calls before its vote as host calls. */
@@ -372,6 +380,7 @@ static unsigned start_calls(gdr_team_t *team)
     unsigned events = 0;
 
     team->wiring = NULL;
+    team->gathering = false;
     if (team->state == GDR_TEAM_READY && !team->renewing)
         skip_first(team);
     while (team->state == GDR_TEAM_READY && !team->renewing && team->queue != NULL &&

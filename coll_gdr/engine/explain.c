@@ -93,6 +93,13 @@ static void add_queued(line_t *line, const gdr_team_t *team)
         add_voting(line, team);
         return;
     }
+    if (team->gathering) {
+        add(line, "a call waits for ranks that have not come to it, or not heard from others:");
+        rank = gdr_begin_missing(team, team->queue->desc.index, -1);
+        for (; rank >= 0; rank = gdr_begin_missing(team, team->queue->desc.index, rank))
+            add(line, " %d", rank);
+        return;
+    }
     add(line, "a call waits for the lanes of ranks");
     for (rank = 0; rank < team->size; rank++) {
         const gdr_member_t *member = gdr_member_look(team, rank);

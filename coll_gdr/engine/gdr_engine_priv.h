@@ -60,7 +60,8 @@ typedef enum gdr_message_type {
     GDR_MESSAGE_HOST,   /* the answer */
     GDR_MESSAGE_WANTED, /* rank 0 misses a vote */
     GDR_MESSAGE_NODES,
-    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_NODES,
+    GDR_MESSAGE_BEGIN,
+    GDR_MESSAGE_TEAM_LAST = GDR_MESSAGE_BEGIN,
     GDR_MESSAGE_PROC,
     GDR_MESSAGE_WINDOW,
     GDR_MESSAGE_LAST = GDR_MESSAGE_WINDOW
@@ -93,6 +94,19 @@ gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const v
                                  size_t bytes);
 gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch, const void *payload,
                                size_t bytes);
+
+/* begin.c: calls that all members begin together */
+
+/* Whether puts are carried out by their target's CPU, as far as this process knows. */
+bool gdr_begin_due(const gdr_engine_t *engine);
+/* Whether all members begin the team's next call together; equal on all. */
+bool gdr_begin_is_common(const gdr_team_t *team, const gdr_call_t *call);
+/* The team's next call has come up here. GDR_OK when it has on all members, else GDR_INPROGRESS. */
+gdr_status_t gdr_begin_together(gdr_team_t *team, gdr_call_t *call);
+/* The rank that the call waits for here, after `last` (-1: the first one); -1: no more. */
+int32_t gdr_begin_missing(const gdr_team_t *team, uint64_t index, int32_t last);
+gdr_status_t gdr_begin_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
+                                  const void *payload, size_t bytes);
 
 /* vote.c */
 

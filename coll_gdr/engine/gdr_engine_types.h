@@ -135,6 +135,7 @@ typedef struct gdr_member {
     gdr_import_t *import;
     gdr_net_rmem_t *window, *page; /* window: the import's */
     uint64_t offset, ctl_offset;   /* of its lane */
+    uint64_t begun;                /* index, plus one, of the last call that it has come to */
     uint32_t window_id;
     uint32_t asked; /* the last round of questions that it was in */
     int32_t rank;
@@ -186,6 +187,8 @@ struct gdr_team {
     bool device_flags; /* every member's device has stream words */
     bool renewing;     /* the epoch has ended but some of its calls still run */
     bool unmapped;     /* a window of the node could not be mapped: all vote again */
+    bool together;     /* a member's CPU writes what is put to it: see begin.c */
+    uint64_t served;   /* index, plus one, of the first call on the device in this epoch; 0: none */
 
     gdr_device_t *device;
     gdr_lane_t *lane;
@@ -206,7 +209,8 @@ struct gdr_team {
     gdr_call_t *running[GDR_LANE_CALLS]; /* by number % GDR_LANE_CALLS */
 
     /* Questions, see ask.c. */
-    const gdr_planned_t *wiring; /* the first queued call waits for lanes of its peers */
+    const gdr_planned_t *wiring; /* the first queued call waits for lanes of its peers, */
+    bool gathering;              /* or for all members */
     uint32_t ask_round;
     uint32_t eager; /* so many calls yet ask at once: one before them was mixed */
 
@@ -221,7 +225,7 @@ struct gdr_team {
     uint64_t max_call, max_index, config_hash;
     int32_t votes;
     int32_t compute_capability;
-    bool verdict_given, words_all, maps_all;
+    bool verdict_given, words_all, maps_all, any_emulates;
 };
 
 /* Of an item (step or credit) of the segment that a context runs. */
@@ -335,6 +339,7 @@ struct gdr_call {
     uint64_t events_counted;             /* by the engine's progress */
     uint64_t ask_at, ask_step;
     bool ask_quiet; /* nothing had happened at the last look */
+    uint32_t announced; /* in this epoch, plus one; 0: in none */
 };
 
 struct gdr_engine {

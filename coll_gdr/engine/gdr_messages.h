@@ -6,7 +6,7 @@
 #include "engine/gdr_engine_types.h"
 
 enum {
-    GDR_MESSAGE_MAGIC = 0x47445233, /* "GDR3": also the version of what follows */
+    GDR_MESSAGE_MAGIC = 0x47445234, /* "GDR4": also the version of what follows */
     GDR_MESSAGE_TOTAL_MAX = 64 * 1024,
     GDR_ORPHAN_BYTES_MAX = 1 << 20
 };
@@ -28,6 +28,8 @@ typedef struct gdr_vote_body {
     int32_t compute_capability;
     uint32_t stream_words;
     uint32_t maps; /* the voter can map windows of its node, as far as it knows */
+    uint32_t emulates; /* puts are carried out by the target's CPU, as far as it knows */
+    uint32_t reserved;
     uint64_t config_hash;
     uint64_t last_call;
     uint64_t from;                 /* of a new epoch, see gdr_team_t */
@@ -40,7 +42,9 @@ typedef struct gdr_verdict_body {
     uint32_t go;
     int32_t decliner;
     uint32_t stream_words;
-    uint32_t mapped; /* plans read windows of the node */
+    uint32_t mapped;   /* plans read windows of the node */
+    uint32_t emulates; /* all begin a call together */
+    uint32_t reserved;
     uint64_t base;
     uint64_t first; /* index of the first call in the lanes */
     char reason[GDR_REASON_BYTES];
@@ -58,6 +62,10 @@ typedef struct gdr_renew_body {
 typedef struct gdr_ask_body {
     uint64_t index; /* of the call in question */
 } gdr_ask_body_t;
+
+typedef struct gdr_begin_body {
+    uint64_t index; /* of the call that the sender, and others for which it speaks, have come to */
+} gdr_begin_body_t;
 
 typedef struct gdr_lane_body {
     uint32_t window;

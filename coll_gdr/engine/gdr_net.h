@@ -88,6 +88,10 @@ typedef struct gdr_net_ops {
      * after a device reset a process that was connected must put nothing any more. */
     bool keeps_mappings;
 
+    /* Whether some put between device memories was found to be carried out by the target's CPU, in
+     * its own progress(): none may come when the target's region is gone. NULL: false. */
+    bool (*emulates)(const gdr_net_t *net);
+
     /* `lost` is called when the transport reports a peer's failure, inside progress() or a posting
      * call, before what was mapped of the peer's memory is closed in a later progress(): that may
      * wait for every stream of the process. It may not call this port. NULL: nothing is mapped. */

@@ -13,4 +13,4 @@ libgdr_engine_la_SOURCES = \
 	coll_gdr/engine/program.c coll_gdr/engine/calls.c coll_gdr/engine/contexts.c \
 	coll_gdr/engine/issue.c coll_gdr/engine/host.c coll_gdr/engine/ordered.c \
 	coll_gdr/engine/renew.c coll_gdr/engine/fail.c coll_gdr/engine/explain.c \
-	coll_gdr/engine/gdr_ways.h coll_gdr/engine/ways.c coll_gdr/engine/ask.c
+	coll_gdr/engine/gdr_ways.h coll_gdr/engine/ways.c coll_gdr/engine/ask.c coll_gdr/engine/begin.c

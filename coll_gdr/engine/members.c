@@ -78,8 +78,10 @@ void gdr_members_forget(gdr_team_t *team)
     for (i = 0; i < places; i++) {
         gdr_member_t *member = team->members[i];
 
-        if (member != NULL)
-            member->pushed = member->known = member->ready = false;
+        if (member == NULL)
+            continue;
+        member->pushed = member->known = member->ready = false;
+        member->begun = 0;
     }
 }
 

@@ -118,6 +118,8 @@ static gdr_status_t team_message(gdr_team_t *team, const gdr_message_head_t *hea
         return gdr_nodes_on_message(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_LANE:
         return gdr_peers_on_lane(team, head->rank, head->epoch, body, head->bytes);
+    case GDR_MESSAGE_BEGIN:
+        return gdr_begin_on_message(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_RENEW:
         return gdr_renew_on_message(team, head->rank, head->epoch, body, head->bytes);
     case GDR_MESSAGE_HOST:

@@ -49,6 +49,7 @@ static void begin(gdr_team_t *team, uint32_t epoch, uint64_t from)
     team->epoch = epoch;
     team->renewing = true;
     team->unmapped = false;
+    team->served = 0;
     team->from = from;
     forget_members(team);
     if (team->rank == 0)

@@ -112,6 +112,7 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
     team->base = verdict->base;
     team->first = verdict->first;
     team->device_flags = verdict->stream_words != 0;
+    team->together = verdict->emulates != 0;
     team->state = GDR_TEAM_READY;
     gdr_debug(team->engine->ports.log, "communicator %llu of %d ranks is ready, calls from %llu",
               (unsigned long long)team->id, team->size, (unsigned long long)team->base + 1);
@@ -137,6 +138,7 @@ static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *re
     verdict.decliner = decliner;
     verdict.stream_words = team->words_all;
     verdict.mapped = team->maps_all;
+    verdict.emulates = team->any_emulates;
     verdict.base = team->max_call;
     verdict.first = team->max_index;
     snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
@@ -174,9 +176,11 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
         team->config_hash = vote->config_hash;
         team->compute_capability = vote->compute_capability;
         team->words_all = team->maps_all = true;
+        team->any_emulates = false;
     }
     team->words_all = team->words_all && vote->stream_words != 0;
     team->maps_all = team->maps_all && vote->maps != 0;
+    team->any_emulates = team->any_emulates || vote->emulates != 0;
     team->max_call = gdr_max_u64(team->max_call, vote->last_call);
     team->max_index = gdr_max_u64(team->max_index, vote->index);
     team->node_names[rank] = vote->node;
@@ -324,6 +328,7 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
         vote.compute_capability = team->device->caps.compute_capability;
         vote.stream_words = team->device->caps.stream_words;
         vote.maps = gdr_peers_map(engine);
+        vote.emulates = gdr_begin_due(engine);
         /* Our words may be in the others' lanes up to the last call that we started, though our own
          * lane is a new one. */
         vote.last_call = gdr_max_u64(gdr_lane_last_call(engine, team->lane), team->last);

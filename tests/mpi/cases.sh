@@ -28,6 +28,8 @@ survivors=$(grep -c "survives, with an error" "$work/out")
 if [ "$survivors" = 2 ]; then pass "$label"; else fail "$label"; fi
 run "devices that cannot reach each other" 60 env CUDA_EMU_PEERS=none "$emu" mpirun -np 3 \
     --mca coll gdr "$programs/cases" min_in_place other_device
+run "a rank of these resets its device" 60 env CUDA_EMU_PEERS=none "$emu" --devices 3 mpirun -np 3 \
+    --mca coll gdr --mca coll_gdr_staging allow "$programs/devices" one_device_reset
 says "and that is said" 40 "passes through host memory" env CUDA_EMU_PEERS=none "$emu" \
     mpirun -np 2 --mca coll gdr "$programs/path" gdr/
 run "spawn" 60 "$emu" mpirun -np 2 --mca coll gdr --mca coll_gdr_staging allow \

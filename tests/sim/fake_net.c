@@ -42,8 +42,10 @@ static void data_arrives(sim_world_t *world, void *a, void *b)
 {
     flight_t *flight = a;
 
-    (void)world;
     (void)b;
+    if (world->options.emulates && !lost(flight) &&
+        !sim_region_holds(flight->to, flight->target, flight->bytes))
+        sim_fail(world, "process %d writes to device memory that is gone", flight->to->index);
     if (!lost(flight) && sim_region_holds(flight->to, flight->target, flight->bytes))
         sim_net_late(flight->to, flight->target, flight->source, flight->bytes);
     land(flight);
@@ -123,6 +125,12 @@ static void close_lost(gdr_net_t *net)
         peer->closing = 2 + (unsigned)sim_random(world, 4);
         net->lost(net->lost_ctx);
     }
+}
+
+/* Known when the first put was on its way. */
+static bool net_emulates(const gdr_net_t *net)
+{
+    return net->proc->world->options.emulates && net->proc->puts > 0;
 }
 
 static unsigned net_progress(gdr_net_t *net)
@@ -423,6 +431,7 @@ static const gdr_net_ops_t net_ops = {
     .release = sim_net_release,
     .map = sim_net_map,
     .maps = sim_net_maps,
+    .emulates = net_emulates,
     .put = net_put,
     .flush = net_flush,
     .peer_status = peer_status,

@@ -27,6 +27,7 @@ typedef struct sim_options {
     uint64_t net_delay, dev_delay, ctl_delay; /* up to, in virtual nanoseconds */
     bool stream_words, flush_rdma;
     bool keeps_mappings; /* of the network: as UCX */
+    bool emulates;       /* of the network: the target's CPU writes what is put to its device */
     bool maps;           /* of the network: windows of a node can be mapped */
     bool late_words;     /* a word may come long after its put is complete here */
     bool overtake;       /* break the network: a word may come before its data */

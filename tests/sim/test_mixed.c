@@ -94,6 +94,7 @@ static sim_case_t mixed_case(int nprocs, uint64_t seed, pattern_t pattern, bool 
     int team, k;
 
     options.maps = seed / 2 % 2 == 0;
+    options.emulates = seed / 5 % 3 == 0;
     options.reenter = true;
     options.late_words = seed % 3 != 0;
     options.flush_rdma = seed % 2 == 0;

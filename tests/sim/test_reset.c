@@ -24,6 +24,7 @@ static void run_either(bool (*resets)(uint64_t seed, int round, int rank), int n
 
     options.maps = seed / 2 % 2 == 0;
     options.keeps_mappings = keeps;
+    options.emulates = seed / 8 % 2 == 0;
     c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
     team = sim_script_team(c.script);
     sim_start(c.world);
@@ -128,6 +129,7 @@ static void test_other_teams(void **state)
         int teams[3], k;
 
         options.maps = seed / 2 % 2 == 0;
+        options.emulates = seed / 4 % 2 == 0;
         options.keeps_mappings = true;
         c = sim_case(&options, "twoshot", mode);
         sim_start(c.world);
