@@ -1,8 +1,11 @@
+#define _GNU_SOURCE /* tgkill, getdents64 */
+
 #include "harness.h"
 
 #include "cuda_emu/include/cuda_emu.h"
 
 #include <cuda_runtime_api.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -31,29 +34,74 @@ static atomic_int checks, failures;
 
 enum { FAILURES_SHOWN = 10, FRAMES = 40 };
 
-/* Async-signal-safe; there is nothing to do about a failure. */
+static atomic_int answers;
+
+/* There is nothing to do about a failure. */
 static void say(const char *text)
 {
     if (write(2, text, strlen(text)) < 0)
         return;
 }
 
-static void on_alarm(int number)
+/* What runs in handlers: system calls, and backtraces, which t_guard() has loaded, so that they do not
+ * allocate: NOLINTBEGIN(bugprone-signal-handler) */
+static void say_where(const char *what, const char *text)
 {
     void *frames[FRAMES];
     char rank[3] = {(char)('0' + t_rank / 10 % 10), (char)('0' + t_rank % 10), '\0'};
 
-    (void)number;
     say("HANG: rank ");
     say(rank);
-    say(" in case: ");
-    say(current);
+    say(what);
+    say(text);
     say("\n");
-    /* Loaded by t_guard(), so that neither allocates: NOLINTNEXTLINE(bugprone-signal-handler) */
     backtrace_symbols_fd(frames, backtrace(frames, FRAMES), 2);
+}
+
+static void on_question(int number)
+{
+    (void)number;
+    say_where(", another thread", "");
+    atomic_fetch_add(&answers, 1);
+}
+
+/* Waits for its answer, so that lines do not mix. */
+static void ask_thread(pid_t thread)
+{
+    int before = atomic_load(&answers);
+
+    if (thread == 0 || thread == gettid())
+        return;
+    tgkill(getpid(), thread, SIGUSR2);
+    for (int i = 0; i < 50 && atomic_load(&answers) == before; i++)
+        usleep(10000);
+}
+
+static void ask_threads(void)
+{
+    _Alignas(struct dirent64) char entries[4096];
+    int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+    ssize_t bytes;
+
+    while ((bytes = getdents64(tasks, entries, sizeof(entries))) > 0) {
+        for (ssize_t at = 0; at < bytes;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+
+            ask_thread((pid_t)atoi(entry->d_name));
+            at += entry->d_reclen;
+        }
+    }
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    say_where(" in case: ", current);
+    ask_threads();
     sleep(5); /* the first to end takes the others with it: they have something to say, too */
     _exit(99);
 }
+/* NOLINTEND(bugprone-signal-handler) */
 
 void t_guard(void)
 {
@@ -62,6 +110,7 @@ void t_guard(void)
 
     backtrace(&frame, 1); /* loads what it needs now, not in the handler */
     signal(SIGALRM, on_alarm);
+    signal(SIGUSR2, on_question);
     alarm(text == NULL ? 100 : (unsigned)atoi(text));
     setvbuf(stdout, NULL, _IOLBF, 0);
 }

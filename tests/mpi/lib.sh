@@ -54,7 +54,7 @@ pass() {
 fail() {
     failed=$((failed + 1))
     echo "FAIL: $1 (exit status $status)"
-    sed 's/^/    /' "$work/out" | tail -60
+    sed 's/^/    /' "$work/out" | tail -400
 }
 
 # run LABEL SECONDS COMMAND...: must succeed
