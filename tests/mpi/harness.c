@@ -43,8 +43,8 @@ static void say(const char *text)
         return;
 }
 
-/* What runs in handlers: system calls, and backtraces, which t_guard() has loaded, so that they do not
- * allocate: NOLINTBEGIN(bugprone-signal-handler) */
+/* What runs in handlers: system calls, and backtraces, which t_guard() has loaded, so that they do
+ * not allocate: NOLINTBEGIN(bugprone-signal-handler) */
 static void say_where(const char *what, const char *text)
 {
     void *frames[FRAMES];
