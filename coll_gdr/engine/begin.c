@@ -65,44 +65,34 @@ int32_t gdr_begin_missing(const gdr_team_t *team, uint64_t index, int32_t last)
     return parent_of(team->rank);
 }
 
-static gdr_status_t tell(const gdr_team_t *team, int32_t rank, uint64_t index)
-{
-    gdr_begin_body_t body = {index};
-
-    return gdr_message_send(team->engine, team, team->procs[rank], GDR_MESSAGE_BEGIN, &body,
-                            sizeof(body));
-}
-
 gdr_status_t gdr_begin_together(gdr_team_t *team, gdr_call_t *call)
 {
-    uint64_t index = call->desc.index;
-    int32_t missing = gdr_begin_missing(team, index, -1), child;
+    gdr_begin_body_t body = {call->desc.index};
+    int32_t missing = gdr_begin_missing(team, body.index, -1);
     gdr_status_t status = GDR_OK;
 
     if (missing > team->rank)
         return GDR_INPROGRESS;
     if (team->rank != 0 && call->announced != team->epoch + 1)
-        status = tell(team, parent_of(team->rank), index);
+        status = gdr_message_send(team->engine, team, team->procs[parent_of(team->rank)],
+                                  GDR_MESSAGE_BEGIN, &body, sizeof(body));
     call->announced = team->epoch + 1;
     if (status != GDR_OK || missing >= 0)
         return status != GDR_OK ? status : GDR_INPROGRESS;
-    for (child = next_child(team, 0); child >= 0 && status == GDR_OK;
-         child = next_child(team, child))
-        status = tell(team, child, index);
-    return status;
+    gdr_vote_send_down(team, GDR_MESSAGE_BEGIN, &body, sizeof(body));
+    return team->state == GDR_TEAM_DEAD ? GDR_ERR_NET : GDR_OK; /* then the call is over */
 }
 
 gdr_status_t gdr_begin_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
                                   const void *payload, size_t bytes)
 {
-    bool related = rank >= 0 && (rank > team->rank ? parent_of(rank) == team->rank
-                                                   : team->rank > 0 &&
-                                                         parent_of(team->rank) == rank);
+    bool child = rank > 0 && parent_of(rank) == team->rank;
+    bool parent = team->rank > 0 && parent_of(team->rank) == rank;
     gdr_member_t *member;
     gdr_begin_body_t body;
 
     /* As lanes: when all have voted, also we. */
-    if (bytes != sizeof(body) || !related || epoch > team->epoch)
+    if (bytes != sizeof(body) || !(child || parent) || epoch > team->epoch)
         return GDR_ERR_INVALID;
     if (epoch < team->epoch)
         return GDR_OK;

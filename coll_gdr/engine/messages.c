@@ -50,8 +50,8 @@ void gdr_engine_deliver(gdr_engine_t *engine, int proc, const void *message, siz
     gdr_inbox_entry_t *entry;
 
     if (bytes > GDR_CTL_MAX) {
-        gdr_error(engine->ports.log, "control message of %zu bytes from process %d dropped: %s",
-                  bytes, proc, "too long");
+        gdr_error(engine->ports.log,
+                  "control message of %zu bytes from process %d dropped: too long", bytes, proc);
         return;
     }
     entry = malloc(sizeof(*entry) + bytes);
