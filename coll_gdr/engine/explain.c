@@ -63,11 +63,44 @@ static void add_running(line_t *line, const gdr_call_t *call)
 {
     uint32_t i;
 
-    add(line, "call %llu (%s) waits for", (unsigned long long)call->number, call->path);
+    add(line, "call %llu (%s, index %llu) waits for", (unsigned long long)call->number, call->path,
+        (unsigned long long)call->desc.index);
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL)
             add_context(line, call->contexts[i]);
     }
+}
+
+static unsigned in_progress(const gdr_net_op_t *ops, uint32_t n)
+{
+    unsigned found = 0;
+    uint32_t i;
+
+    for (i = 0; i < n; i++)
+        found += ops[i].status == GDR_INPROGRESS;
+    return found;
+}
+
+/* No longer for members: what is left of it are its streams, its puts, and then their flushes. */
+static void add_abandoned(line_t *line, const gdr_call_t *call)
+{
+    unsigned streams = 0, puts = 0;
+    uint32_t i;
+
+    for (i = 0; i < call->ncontexts; i++) {
+        const gdr_context_t *context = call->contexts[i];
+
+        if (context == NULL)
+            continue;
+        streams += !gdr_context_stream_rests(context);
+        puts += in_progress(context->ops, context->program->nops);
+    }
+    add(line,
+        "call %llu (%s, index %llu), given up (%s), waits for %u of its streams, %u puts, %u "
+        "flushes",
+        (unsigned long long)call->number, call->path, (unsigned long long)call->desc.index,
+        gdr_status_string(call->failure), streams, puts,
+        in_progress(call->flushes, call->nflushes));
 }
 
 static void add_voting(line_t *line, const gdr_team_t *team)
@@ -123,6 +156,8 @@ static void check(const gdr_team_t *team, gdr_call_t *call, uint64_t now)
     call->warned = true;
     if (call->state == GDR_CALL_QUEUED)
         add_queued(&line, team);
+    else if (call->state == GDR_CALL_ABANDONED)
+        add_abandoned(&line, call);
     else
         add_running(&line, call);
     gdr_warn(engine->ports.log, "communicator %llu, rank %d of %d: no progress for %llu ms: %s",

@@ -70,6 +70,8 @@ void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again)
     call->state = GDR_CALL_ABANDONED;
     call->failure = status;
     call->again = again;
+    call->warned = false; /* what it waits for now is something else */
+    call->since = 0;
     if (alive)
         device->ops->set_word(device->dev, call->abort_address, 1);
     for (i = 0; i < call->ncontexts; i++) {

@@ -28,6 +28,8 @@ enum { CASE_CHARS = 512 };
 
 /* What runs now; in a file, if GDR_TEST_PROGRESS names a directory, so that it outlives a crash. */
 static char first_case[CASE_CHARS] = "start", *current = first_case;
+/* The same of each thread: the one that hangs is seldom the one that began something last. */
+static _Thread_local char own_case[CASE_CHARS] = "none";
 static unsigned stall_seconds;
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int checks, failures;
@@ -61,7 +63,7 @@ static void say_where(const char *what, const char *text)
 static void on_question(int number)
 {
     (void)number;
-    say_where(", another thread", "");
+    say_where(", another thread, in case: ", own_case);
     atomic_fetch_add(&answers, 1);
 }
 
@@ -164,10 +166,11 @@ void t_case(const char *format, ...)
 {
     va_list args;
 
-    pthread_mutex_lock(&current_lock);
     va_start(args, format);
-    vsnprintf(current, CASE_CHARS, format, args);
+    vsnprintf(own_case, sizeof(own_case), format, args);
     va_end(args);
+    pthread_mutex_lock(&current_lock);
+    strcpy(current, own_case);
     pthread_mutex_unlock(&current_lock);
     if (stall_seconds > 0)
         alarm(stall_seconds);

@@ -303,6 +303,37 @@ static void test_timeout(void **state)
     assert_true(sim_case_end(&c, "timeout"));
 }
 
+/* One that was given up, because a member is on the host, does not blame the members. */
+static void test_given_up(void **state)
+{
+    sim_options_t options = sim_options(2, 3);
+    sim_case_t c;
+    int team, i, call = 0;
+
+    (void)state;
+    options.net_delay = 3600000000000u;
+    options.log_level = GDR_LOG_WARN;
+    c = sim_case(&options, "oneshot", &sim_modes[0]);
+    c.world->procs[0].config.timeout_ns = 1000000000;
+    sim_start(c.world);
+    team = sim_script_team(c.script);
+    sim_script_all(c.script, SIM_CREATE, team);
+    for (i = 0; i < 3; i++) { /* the first ones are begun together */
+        call = sim_add_call(&c, team, 10, true);
+        c.script->calls[call].host = i == 2 ? 2 : 0;
+        c.script->calls[call].expect = i == 2 ? SIM_EXPECT_HOST : SIM_EXPECT_OK;
+        sim_script_all(c.script, SIM_POST, call);
+        sim_script_all(c.script, SIM_WAIT, call);
+    }
+    sim_script_all(c.script, SIM_FREE, team);
+    for (i = 0; i < 60000; i++)
+        sim_at(c.world, (uint64_t)i * 1000000000, tick, NULL, NULL);
+    assert_true(sim_script_run(c.script));
+    assert_non_null(strstr(c.world->last_log, "given up"));
+    assert_null(strstr(c.world->last_log, "flag "));
+    assert_true(sim_case_end(&c, "given up"));
+}
+
 /* A member that never comes is named by rank 0. */
 static void test_vote_timeout(void **state)
 {
@@ -335,10 +366,10 @@ static void test_vote_timeout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noise),   cmocka_unit_test(test_forged),
-        cmocka_unit_test(test_early),   cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_timeout), cmocka_unit_test(test_vote_timeout),
-        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_noise),    cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_early),    cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_timeout),  cmocka_unit_test(test_vote_timeout),
+        cmocka_unit_test(test_given_up), cmocka_unit_test(test_flood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
