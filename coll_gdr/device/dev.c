@@ -216,7 +216,6 @@ static const gdr_dev_ops_t dev_ops = {
     .reduce = gdr_dev_reduce,
     .wait_word = gdr_dev_wait_word,
     .write_word = gdr_dev_write_word,
-    .set_word = gdr_dev_set_word,
     .flush_rdma_writes = gdr_dev_flush_rdma_writes,
     .stream_status = gdr_dev_stream_status,
     .sync = gdr_dev_sync,

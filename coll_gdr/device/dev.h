@@ -28,7 +28,7 @@ struct gdr_dev {
     bool wait_flushes; /* CU_STREAM_WAIT_VALUE_FLUSH is allowed */
     bool host_flushes; /* cuFlushGPUDirectRDMAWrites works */
     int top_priority;
-    CUstream side; /* never waits for anything: words that must be set at once */
+    CUstream side; /* for zeroes */
     CUevent probe; /* never recorded: a query of it tells whether this thread captures */
     gdr_dev_mapping_t *mappings;
     CUmodule *modules; /* by image of the kernels room; NULL: not loaded */
@@ -67,7 +67,6 @@ gdr_status_t gdr_dev_reduce(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *re
 gdr_status_t gdr_dev_prepare(gdr_dev_t *dev, gdr_op_t op, gdr_type_t type);
 gdr_status_t gdr_dev_wait_word(gdr_dev_stream_t *stream, uint64_t address, uint64_t value);
 gdr_status_t gdr_dev_write_word(gdr_dev_stream_t *stream, uint64_t address, uint64_t value);
-gdr_status_t gdr_dev_set_word(gdr_dev_t *dev, uint64_t address, uint64_t value);
 gdr_status_t gdr_dev_flush_rdma_writes(gdr_dev_t *dev);
 
 #endif

@@ -111,6 +111,7 @@ static void fill_args(const gdr_dev_reduce_t *reduce, const gdr_kernel_t *kernel
 {
     *args = (gdr_kernel_args_t){
         .abort = reduce->abort,
+        .abort_value = reduce->abort_value,
         .count = reduce->bytes / kernel->bytes,
         .nin = reduce->nin,
         .nout = reduce->nout,

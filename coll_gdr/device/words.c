@@ -59,18 +59,6 @@ gdr_status_t gdr_dev_write_word(gdr_dev_stream_t *stream, uint64_t address, uint
     return status;
 }
 
-gdr_status_t gdr_dev_set_word(gdr_dev_t *dev, uint64_t address, uint64_t value)
-{
-    gdr_driver_scope_t scope;
-    gdr_status_t status = gdr_dev_enter(dev, &scope);
-
-    if (status != GDR_OK)
-        return status;
-    status = gdr_dev_enqueue_word(dev, dev->side, address, value);
-    gdr_driver_leave(&scope);
-    return status;
-}
-
 gdr_status_t gdr_dev_flush_rdma_writes(gdr_dev_t *dev)
 {
     gdr_driver_scope_t scope;

@@ -106,15 +106,10 @@ unsigned gdr_calls_take(gdr_engine_t *engine)
     return events;
 }
 
-/* The next call in its part of the lane is not an abandoned one. */
 static void leave_lane(gdr_call_t *call)
 {
-    gdr_team_t *team = call->team;
-
-    if (call->state == GDR_CALL_ABANDONED && gdr_device_alive(team->device))
-        team->device->ops->set_word(team->device->dev, call->abort_address, 0);
     call->planned->users--;
-    team->running[call->number % GDR_LANE_CALLS] = NULL;
+    call->team->running[call->number % GDR_LANE_CALLS] = NULL;
 }
 
 static void tell_way(const gdr_call_t *call, gdr_status_t status)
@@ -271,7 +266,7 @@ static gdr_status_t run(gdr_call_t *call)
     set_modes(call);
     call->ncontexts = call->active = 0;
     call->nflushes = 0;
-    call->flushing = false;
+    call->flushing = call->told = false;
     status = contexts_fit(call, n);
     if (status == GDR_OK)
         status = flushes_fit(call, call->planned->npeers + 1);

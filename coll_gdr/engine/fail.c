@@ -13,16 +13,22 @@
 
 enum { RELEASE_TICKS = 32 }; /* progress calls between two attempts to release a stream */
 
-/* Once is not enough: a flag that a peer had put before may still arrive and lower the word. */
-void gdr_context_release_waits(const gdr_context_t *context)
+/*
+ * Kernels first: those behind the waits have nothing to read. Their word gets the number of the
+ * call, which is that of no other one in this part of the lane: it may be written late, and stays.
+ * Once is not enough: a flag that a peer had put before may still arrive and lower a word.
+ */
+void gdr_context_let_go(const gdr_context_t *context)
 {
-    const gdr_device_t *device = context->call->team->device;
+    gdr_call_t *call = context->call;
+    gdr_device_t *device = call->team->device;
     uint32_t i;
 
-    for (i = 0; i < context->program->sched->nsteps; i++) {
+    if (!call->told)
+        call->told = gdr_side_word(device, call->abort_address, call->number) == GDR_OK;
+    for (i = 0; call->told && i < context->program->sched->nsteps; i++) {
         if (context->items[i].kind == GDR_STEP_WAIT && context->state[i] == GDR_ITEM_ENQUEUED)
-            device->ops->set_word(device->dev, gdr_wait_address(context, i),
-                                  gdr_item_value(context, i));
+            gdr_side_word(device, gdr_wait_address(context, i), gdr_item_value(context, i));
     }
 }
 
@@ -32,7 +38,7 @@ static void context_stop(gdr_context_t *context, bool alive)
 
     context->stop = 0;
     if (alive) {
-        gdr_context_release_waits(context);
+        gdr_context_let_go(context);
         stream->wanted = true;
         if (gdr_stream_mark(stream, false) == GDR_OK)
             context->stop = stream->written;
@@ -63,8 +69,7 @@ static void post_flushes(gdr_call_t *call)
 
 void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again)
 {
-    gdr_device_t *device = call->team->device;
-    bool alive = gdr_device_alive(device);
+    bool alive = gdr_device_alive(call->team->device);
     uint32_t i;
 
     call->state = GDR_CALL_ABANDONED;
@@ -72,8 +77,6 @@ void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again)
     call->again = again;
     call->warned = false; /* what it waits for now is something else */
     call->since = 0;
-    if (alive)
-        device->ops->set_word(device->dev, call->abort_address, 1);
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL)
             context_stop(call->contexts[i], alive);
@@ -91,23 +94,38 @@ static bool ops_rest(const gdr_net_op_t *ops, uint32_t n)
     return true;
 }
 
-bool gdr_context_stream_rests(const gdr_context_t *context)
+static bool stream_rests(const gdr_stream_t *stream, uint64_t stop)
 {
-    const gdr_stream_t *stream = context->stream;
     const gdr_device_t *device = stream->device;
 
-    return context->stop == 0 || gdr_word_load(stream->word) >= context->stop ||
-           !gdr_device_alive(device) || device->ops->stream_status(stream->handle) != GDR_OK;
+    return stop == 0 || gdr_word_load(stream->word) >= stop || !gdr_device_alive(device) ||
+           device->ops->stream_status(stream->handle) != GDR_OK;
+}
+
+bool gdr_context_stream_rests(const gdr_context_t *context)
+{
+    return stream_rests(context->stream, context->stop);
 }
 
 static bool context_rests(const gdr_context_t *context)
 {
     if (!gdr_context_stream_rests(context)) {
         if (context->call->device_flags && gdr_context_engine(context)->ticks % RELEASE_TICKS == 0)
-            gdr_context_release_waits(context);
+            gdr_context_let_go(context);
         return false;
     }
     return ops_rest(context->ops, context->program->nops);
+}
+
+/* A word that lets a stream go must not come behind the flag of the next call in it. */
+static void mark_side(gdr_call_t *call)
+{
+    gdr_stream_t *side = call->team->device->side;
+
+    call->side_stop = 0;
+    if (call->device_flags && gdr_device_alive(side->device) &&
+        gdr_stream_mark(side, false) == GDR_OK)
+        call->side_stop = side->written;
 }
 
 bool gdr_abandoned_rests(gdr_call_t *call)
@@ -123,9 +141,13 @@ bool gdr_abandoned_rests(gdr_call_t *call)
     if (!rests)
         return false;
     /* A put may go in several steps: only behind the last one a flush covers it. */
-    if (!call->flushing)
+    if (!call->flushing) {
         post_flushes(call);
+        mark_side(call);
+    }
     if (!ops_rest(call->flushes, call->nflushes))
+        return false;
+    if (!stream_rests(call->team->device->side, call->side_stop))
         return false;
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL)

@@ -20,8 +20,8 @@ typedef struct gdr_dev gdr_dev_t;
 typedef struct gdr_dev_stream gdr_dev_stream_t;
 
 typedef struct gdr_dev_caps {
-    bool stream_words;     /* 64-bit stream waits and writes exist: stream-ordered mode possible */
-    bool flush_rdma;       /* flush_rdma_writes() is due before data behind a host flag is read */
+    bool stream_words;      /* 64-bit stream waits and writes exist: stream-ordered mode possible */
+    bool flush_rdma;        /* flush_rdma_writes() is due before data behind a host flag is read */
     int compute_capability; /* 90 = 9.0 */
 } gdr_dev_caps_t;
 
@@ -31,9 +31,11 @@ typedef struct gdr_dev_reduce {
     gdr_type_t type;
     uint32_t nin, nout; /* 1..8, 1..2 */
     uint64_t in[8];
-    uint64_t out[2];  /* may equal an input; never overlap one partly */
-    uint64_t bytes;   /* of each operand; a multiple of the element's size unless nin == 1 */
-    uint64_t abort;   /* device address of an abort word (non-zero: write nothing), or 0 */
+    uint64_t out[2]; /* may equal an input; never overlap one partly */
+    uint64_t bytes;  /* of each operand; a multiple of the element's size unless nin == 1 */
+    uint64_t abort;  /* device address of a word, or 0: if it holds `abort_value` when the kernel
+                      * begins, nothing is written */
+    uint64_t abort_value;
 } gdr_dev_reduce_t;
 
 typedef struct gdr_dev_ops {
@@ -62,8 +64,6 @@ typedef struct gdr_dev_ops {
     gdr_status_t (*wait_word)(gdr_dev_stream_t *stream, uint64_t address, uint64_t value);
     /* Written when all before it in the stream is done and visible to the CPU and the network. */
     gdr_status_t (*write_word)(gdr_dev_stream_t *stream, uint64_t address, uint64_t value);
-    /* At once, whatever the device's other streams wait for: abort words. */
-    gdr_status_t (*set_word)(gdr_dev_t *dev, uint64_t address, uint64_t value);
     gdr_status_t (*flush_rdma_writes)(gdr_dev_t *dev);
 
     /* GDR_OK, or what went wrong on the stream (a sticky error of the context): asked now and then

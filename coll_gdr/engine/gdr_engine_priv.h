@@ -34,6 +34,8 @@ void gdr_lane_release(gdr_engine_t *engine, gdr_lane_t *lane, uint64_t last_call
 /* `ordered`: the user will enqueue stream waits. */
 gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t **stream);
 void gdr_stream_release(gdr_stream_t *stream);
+/* Sets a word of an abandoned call by the device's side stream: soon, not at once. */
+gdr_status_t gdr_side_word(gdr_device_t *device, uint64_t address, uint64_t value);
 /* Has the device tell how far it is, if somebody wants to know (urgent: and cannot wait). */
 gdr_status_t gdr_stream_mark(gdr_stream_t *stream, bool urgent);
 /* Ends the items whose work is done; number of them. */
@@ -212,8 +214,8 @@ void gdr_fail_tell(gdr_team_t *team, int32_t rank);
 gdr_status_t gdr_fail_on_abort(gdr_team_t *team, int32_t rank, const void *payload, size_t bytes);
 /* Stops the call's work; `again`: it will be queued once more. */
 void gdr_call_abandon(gdr_call_t *call, gdr_status_t status, bool again);
-/* Lets the stream pass the waits that are in it. */
-void gdr_context_release_waits(const gdr_context_t *context);
+/* Tells the call's kernels to write nothing, and lets the stream pass the waits that are in it. */
+void gdr_context_let_go(const gdr_context_t *context);
 /* Abandoned: whether the stream has done what was in it. */
 bool gdr_context_stream_rests(const gdr_context_t *context);
 /* Whether an abandoned call has come to rest. */

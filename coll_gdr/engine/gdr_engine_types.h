@@ -93,6 +93,7 @@ struct gdr_device {
     uint32_t nwindows;
     gdr_window_t *windows;
     gdr_stream_t *streams;
+    gdr_stream_t *side; /* one of them: it never waits, so it can let the others go */
 };
 
 /* A process that this one talks to. */
@@ -323,11 +324,13 @@ struct gdr_call {
     uint64_t number; /* lane call number */
     gdr_planned_t *planned;
     uint64_t abort_address;
+    bool told; /* abandoned: its number has been given to the abort word */
     uint32_t part;
     uint32_t ncontexts, active, context_capacity;
     gdr_context_t **contexts; /* [depth] */
 
     gdr_status_t failure;
+    uint64_t side_stop; /* 0, or what the side stream has been given is done at this value */
     uint32_t nflushes, flush_capacity;
     gdr_net_op_t *flushes; /* abandoned: one per peer */
     bool flushing;         /* abandoned, and streams and puts rest */
@@ -338,7 +341,7 @@ struct gdr_call {
     uint64_t events, events_seen, since; /* for the timeout */
     uint64_t events_counted;             /* by the engine's progress */
     uint64_t ask_at, ask_step;
-    bool ask_quiet; /* nothing had happened at the last look */
+    bool ask_quiet;     /* nothing had happened at the last look */
     uint32_t announced; /* in this epoch, plus one; 0: in none */
 };
 

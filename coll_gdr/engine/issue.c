@@ -78,6 +78,7 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
     reduce.nout = step->nout;
     reduce.bytes = step->bytes;
     reduce.abort = context->call->abort_address;
+    reduce.abort_value = context->call->number;
     for (i = 0; i < step->nin; i++) {
         reduce.in[i] = operand_address(context, &operands[i]);
         if (operands[i].rank != context->rank)

@@ -36,13 +36,11 @@ static bool has_waits(const gdr_team_t *team)
 
 static void let_go(const gdr_call_t *call)
 {
-    const gdr_device_t *device = call->team->device;
     uint32_t i;
 
-    device->ops->set_word(device->dev, call->abort_address, 1);
     for (i = 0; i < call->ncontexts; i++) {
         if (call->contexts[i] != NULL)
-            gdr_context_release_waits(call->contexts[i]);
+            gdr_context_let_go(call->contexts[i]);
     }
 }
 

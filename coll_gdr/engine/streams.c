@@ -89,6 +89,12 @@ gdr_status_t gdr_stream_acquire(gdr_device_t *device, bool ordered, gdr_stream_t
     return GDR_OK;
 }
 
+gdr_status_t gdr_side_word(gdr_device_t *device, uint64_t address, uint64_t value)
+{
+    device->side->wanted = true;
+    return device->ops->write_word(device->side->handle, address, value);
+}
+
 void gdr_stream_release(gdr_stream_t *stream)
 {
     if (--stream->users == 0)

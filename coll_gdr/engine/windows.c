@@ -89,6 +89,14 @@ static gdr_status_t words_open(gdr_device_t *device)
     return status;
 }
 
+static void words_close(gdr_device_t *device)
+{
+    if (gdr_device_alive(device))
+        device->ops->unmap_host(device->dev, device->words);
+    device->ops->close(device->dev);
+    free(device->words_memory);
+}
+
 static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t *device)
 {
     gdr_status_t status =
@@ -106,8 +114,13 @@ static gdr_status_t device_open(gdr_engine_t *engine, int ordinal, gdr_device_t 
         status = page_open(engine);
     if (status == GDR_OK)
         status = words_open(device);
-    if (status != GDR_OK)
+    if (status != GDR_OK) {
         device->ops->close(device->dev);
+        return status;
+    }
+    status = gdr_stream_acquire(device, true, &device->side);
+    if (status != GDR_OK)
+        words_close(device);
     return status;
 }
 
@@ -134,10 +147,7 @@ static void device_close(gdr_device_t *device)
             device->ops->free(device->dev, window->address);
         free(window);
     }
-    if (alive)
-        device->ops->unmap_host(device->dev, device->words);
-    device->ops->close(device->dev);
-    free(device->words_memory);
+    words_close(device);
     free(device);
 }
 

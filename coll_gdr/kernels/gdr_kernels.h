@@ -28,7 +28,8 @@ extern "C" {
  * from it; it never overlaps one partly, and the outputs never overlap each other.
  */
 typedef struct gdr_kernel_args {
-    uint64_t abort; /* of a 64-bit word; not 0 in it: write nothing. 0: there is no such word */
+    uint64_t abort; /* of a 64-bit word, or 0; with `abort_value` in it: write nothing */
+    uint64_t abort_value;
     uint64_t in[GDR_KERNEL_MAX_INPUTS];
     uint64_t out[GDR_KERNEL_MAX_OUTPUTS];
     uint64_t count; /* elements; for the copy kernel: bytes */

@@ -224,9 +224,9 @@ GDR_INLINE void gdr_store_bytes(gdr_unit_t unit, uint64_t address, uint32_t byte
     }
 }
 
-GDR_INLINE bool gdr_aborted(uint64_t word)
+GDR_INLINE bool gdr_aborted(uint64_t word, uint64_t value)
 {
-    return word != 0 && gdr_get_volatile(word) != 0;
+    return word != 0 && gdr_get_volatile(word) == value;
 }
 
 #endif

@@ -129,7 +129,7 @@ GDR_INLINE void gdr_reduce_thread(const gdr_kernel_args_t &args, uint64_t thread
     uint64_t units = (total - head) / size;
     uint64_t tail = (total - head) % size;
 
-    if (gdr_aborted(args.abort))
+    if (gdr_aborted(args.abort, args.abort_value))
         return;
     if (gdr_reduce_alignment<INPUTS>(args, head) % size == 0)
         gdr_reduce_span<OP, E, INPUTS, gdr_whole, DEPTH>(args, head, units, thread, threads);

@@ -221,16 +221,20 @@ static void an_abort_word_stops_kernels(void **state)
                              .in = {f->memory},
                              .out = {f->memory + 64},
                              .bytes = sizeof(one),
-                             .abort = f->memory + 128};
+                             .abort = f->memory + 128,
+                             .abort_value = 5};
 
     fill(f, 0, &one, sizeof(one));
-    assert_int_equal(f->ops->set_word(f->dev, f->memory + 128, 1), GDR_OK);
-    for (uint64_t word = 0; word == 0;)
-        fetch(f, 128, &word, sizeof(word));
+    assert_int_equal(f->ops->write_word(f->stream, f->memory + 128, 5), GDR_OK);
     assert_int_equal(f->ops->reduce(f->stream, &copy), GDR_OK);
     assert_int_equal(f->ops->sync(f->stream), GDR_OK);
     fetch(f, 64, &seen, sizeof(seen));
     assert_int_equal(seen, 0);
+    copy.abort_value = 9; /* not that one */
+    assert_int_equal(f->ops->reduce(f->stream, &copy), GDR_OK);
+    assert_int_equal(f->ops->sync(f->stream), GDR_OK);
+    fetch(f, 64, &seen, sizeof(seen));
+    assert_int_equal(seen, 1);
 }
 
 static uint64_t poll_host(fixture_t *f, int word, uint64_t value)
@@ -258,7 +262,7 @@ static void words_order_streams(void **state)
     assert_int_equal(f->ops->write_word(other, f->host_on_device + 8, 78), GDR_OK);
     assert_int_equal(poll_host(f, 1, 78), 78);
     assert_int_equal(f->host[0], 0);
-    assert_int_equal(f->ops->set_word(f->dev, f->memory, 6), GDR_OK);
+    assert_int_equal(f->ops->write_word(other, f->memory, 6), GDR_OK);
     assert_int_equal(poll_host(f, 0, 77), 77);
     f->ops->stream_destroy(other);
 }
@@ -277,8 +281,6 @@ static void words_without_stream_writes(void **state)
     assert_int_equal(poll_host(f, 0, value), value);
     fetch(f, 0, &seen, sizeof(seen));
     assert_int_equal(seen, value);
-    assert_int_equal(f->ops->set_word(f->dev, f->host_on_device + 8, 3), GDR_OK);
-    assert_int_equal(poll_host(f, 1, 3), 3);
 }
 
 /* Work in the NULL stream, then follow_default(), then a kernel: it must see that work. */

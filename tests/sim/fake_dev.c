@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Streams know nothing of each other: what one has to do may come long after the others' work. */
+enum { SLOW_ONE_OF = 6, SLOW = 100 };
+
 typedef enum command_kind { COMMAND_KERNEL, COMMAND_WAIT, COMMAND_WRITE } command_kind_t;
 
 typedef struct command {
@@ -39,6 +42,7 @@ struct gdr_dev_stream {
     gdr_dev_stream_t *next;
     gdr_dev_t *dev;
     command_t *first, **last;
+    uint64_t delay; /* at most, of a command */
     bool scheduled, blocked, closed;
 };
 
@@ -51,7 +55,7 @@ static void stream_kick(gdr_dev_stream_t *stream)
     if (stream->scheduled || stream->blocked || stream->first == NULL || stream->dev->error)
         return;
     stream->scheduled = true;
-    sim_after(world, 1 + sim_random(world, world->options.dev_delay), stream_run, stream, NULL);
+    sim_after(world, 1 + sim_random(world, stream->delay), stream_run, stream, NULL);
 }
 
 void sim_dev_wake(sim_proc_t *proc)
@@ -308,6 +312,9 @@ static gdr_status_t stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream)
         return GDR_ERR_DEVICE;
     *stream = sim_alloc(sizeof(**stream));
     (*stream)->dev = dev;
+    (*stream)->delay = dev->proc->world->options.dev_delay;
+    if (sim_random(dev->proc->world, SLOW_ONE_OF) == 0)
+        (*stream)->delay *= SLOW;
     (*stream)->last = &(*stream)->first;
     (*stream)->next = dev->streams;
     dev->streams = *stream;
@@ -374,16 +381,6 @@ static gdr_status_t write_word(gdr_dev_stream_t *stream, uint64_t address, uint6
     if (!sim_region_holds(stream->dev->proc, address, 8))
         sim_fail(stream->dev->proc->world, "a word is written where no memory is");
     return push(stream, "dev.write_word", &command);
-}
-
-static gdr_status_t set_word(gdr_dev_t *dev, uint64_t address, uint64_t value)
-{
-    check_alive(dev, "dev.set_word");
-    if (!sim_region_holds(dev->proc, address, 8))
-        sim_fail(dev->proc->world, "a word is set where no memory is");
-    __atomic_store_n((uint64_t *)(uintptr_t)address, value, __ATOMIC_RELEASE);
-    sim_dev_wake(dev->proc);
-    return GDR_OK;
 }
 
 static gdr_status_t flush_rdma_writes(gdr_dev_t *dev)
@@ -458,7 +455,6 @@ static const gdr_dev_ops_t dev_ops = {
     .reduce = dev_reduce,
     .wait_word = wait_word,
     .write_word = write_word,
-    .set_word = set_word,
     .flush_rdma_writes = flush_rdma_writes,
     .stream_status = stream_status,
     .sync = stream_sync,

@@ -27,7 +27,7 @@ FOLD(int64_t, (uint64_t)a + (uint64_t)b, (uint64_t)a *(uint64_t)b)
 
 bool sim_reduce_aborted(const gdr_dev_reduce_t *reduce)
 {
-    return reduce->abort != 0 && *(const uint64_t *)(uintptr_t)reduce->abort != 0;
+    return reduce->abort != 0 && *(const uint64_t *)(uintptr_t)reduce->abort == reduce->abort_value;
 }
 
 static uint64_t mix(uint64_t digest, uint64_t address, uint64_t bytes)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_TURNS = 2000, STUCK_TURNS = 3000000 };
+enum { IDLE_TURNS = 2000, STUCK_TURNS = 3000000, PAUSES = 4, PAUSE = 1000000000 };
 
 /* As Open MPI's receive of control messages does, whether or not there is an engine's team. */
 static void asked(void *ctx, int proc, int from, const gdr_ask_t *ask)
@@ -227,12 +227,19 @@ static bool turn(sim_script_t *script)
 static void run_all(sim_script_t *script)
 {
     sim_world_t *world = script->world;
-    int idle = 0;
+    int idle = 0, pauses = 0;
 
     while (!sim_script_over(script) && world->failure[0] == 0) {
-        idle = turn(script) ? 0 : idle + 1;
-        if ((idle > IDLE_TURNS * world->options.nprocs && world->nevents == 0) ||
-            script->steps - script->moved > STUCK_TURNS) {
+        if (turn(script))
+            idle = pauses = 0;
+        else
+            idle++;
+        if (idle > IDLE_TURNS * world->options.nprocs && world->nevents == 0) {
+            world->now += PAUSE; /* somebody may ask then */
+            idle = 0;
+            pauses++;
+        }
+        if (pauses > PAUSES || script->steps - script->moved > STUCK_TURNS) {
             sim_fail(world, "nothing can happen any more (seed %llu)",
                      (unsigned long long)world->options.seed);
             say_where(script);

@@ -270,11 +270,6 @@ static gdr_status_t write_word(gdr_dev_stream_t *stream, uint64_t address, uint6
     return GDR_OK;
 }
 
-static gdr_status_t set_word(gdr_dev_t *dev, uint64_t address, uint64_t value)
-{
-    return write_word((gdr_dev_stream_t *)dev, address, value);
-}
-
 static gdr_status_t flush_rdma_writes(gdr_dev_t *dev)
 {
     enter(dev);
@@ -304,7 +299,6 @@ static const gdr_dev_ops_t dev_ops = {.caps = dev_caps,
                                       .reduce = dev_reduce,
                                       .wait_word = write_word, /* never called: no stream words */
                                       .write_word = write_word,
-                                      .set_word = set_word,
                                       .flush_rdma_writes = flush_rdma_writes,
                                       .stream_status = stream_status,
                                       .sync = stream_status,

@@ -344,13 +344,6 @@ static void dev_unmap_host(gdr_dev_t *dev, void *address)
     (void)address;
 }
 
-static gdr_status_t set_word(gdr_dev_t *dev, uint64_t address, uint64_t value)
-{
-    (void)dev;
-    gsim_store(address, value);
-    return GDR_OK;
-}
-
 static gdr_status_t flush_rdma_writes(gdr_dev_t *dev)
 {
     (void)dev;
@@ -376,7 +369,6 @@ static const gdr_dev_ops_t dev_ops = {
     .reduce = dev_reduce,
     .wait_word = wait_word,
     .write_word = write_word,
-    .set_word = set_word,
     .flush_rdma_writes = flush_rdma_writes,
     .stream_status = stream_status,
     .sync = stream_status,

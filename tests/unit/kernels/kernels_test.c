@@ -316,6 +316,7 @@ static void launch_with_abort(const gdr_kernel_t *kernel, uint64_t *word, bool w
     set_up(&shot, &args);
     args.nin = kernel == gdr_kernel_copy() ? 1 : 2;
     args.abort = (uintptr_t)word;
+    args.abort_value = (UINT64_C(1) << 63) + 1;
     memset(untouched, 0x5a, sizeof(untouched));
     assert_true(arena_launch(kernel, &args, 2, 32));
     for (unsigned o = 0; o < 2; o++)
@@ -325,13 +326,13 @@ static void launch_with_abort(const gdr_kernel_t *kernel, uint64_t *word, bool w
 
 static void test_abort_word(void **state)
 {
-    uint64_t clear = 0, low = 1, high = UINT64_C(1) << 63;
+    uint64_t low = 1, high = UINT64_C(1) << 63, both = high + low;
 
     (void)state;
     for (size_t i = 0; i < gdr_kernels_count(); i++) {
-        launch_with_abort(gdr_kernels_at(i), &clear, true);
-        launch_with_abort(gdr_kernels_at(i), &low, false);
-        launch_with_abort(gdr_kernels_at(i), &high, false);
+        launch_with_abort(gdr_kernels_at(i), &low, true);
+        launch_with_abort(gdr_kernels_at(i), &high, true);
+        launch_with_abort(gdr_kernels_at(i), &both, false);
     }
 }
 
