@@ -248,7 +248,10 @@ static void find_rdma_caps(gdr_dev_t *dev)
 static void find_caps(gdr_dev_t *dev, bool no_stream_words)
 {
     const gdr_driver_t *cu = gdr_driver();
+    size_t memory = 0;
 
+    if (cu->cuDeviceTotalMem(&memory, dev->device) == CUDA_SUCCESS)
+        dev->caps.memory_bytes = memory;
     dev->caps.compute_capability =
         attribute(dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
         attribute(dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -257,10 +257,10 @@ static gdr_status_t run(gdr_call_t *call)
     const gdr_plan_t *plan = call->planned->plan;
     const gdr_window_t *window = team->lane->window;
     uint32_t n = (uint32_t)gdr_min_u64(plan->layout.depth, plan->nsegments), i;
-    uint64_t lane = team->lane->offset / team->engine->config.plan.lane_bytes;
+    uint64_t lane = (uint64_t)(team->lane - window->lanes);
     gdr_status_t status;
 
-    call->part = (uint32_t)(call->number % GDR_LANE_PARTS);
+    call->part = (uint32_t)(call->number % (2 * team->plan.calls));
     call->abort_address = window->address + window->abort_offset +
                           (lane * GDR_LANE_PARTS + call->part) * GDR_WORD_BYTES;
     set_modes(call);
@@ -283,8 +283,9 @@ static gdr_status_t run(gdr_call_t *call)
     return status;
 }
 
-/* What this process had is gone, or a member is out of its reach: all members vote again, once the
- * calls before are over. Those that others have begun cannot end without this one. */
+/* What this process had is gone, or a member is out of its reach, or lanes are too small: all
+ * members vote again, once the calls before are over. Those that others have begun cannot end
+ * without this one. */
 static gdr_status_t renew(gdr_team_t *team, const gdr_call_t *call)
 {
     gdr_status_t status = gdr_lost_members(team);
@@ -337,6 +338,10 @@ static gdr_status_t start(gdr_team_t *team, gdr_call_t *call)
                              true, &planned);
     if (status != GDR_OK)
         return refuse_first(team, status);
+    if (planned->grows) {
+        team->lane_wish = team->lane_most;
+        return renew(team, call);
+    }
     if (planned->plan == NULL) {
         gdr_call_finish(queue_pop(team), GDR_ERR_DECLINED);
         return GDR_OK;
@@ -379,7 +384,7 @@ static unsigned start_calls(gdr_team_t *team)
     if (team->state == GDR_TEAM_READY && !team->renewing)
         skip_first(team);
     while (team->state == GDR_TEAM_READY && !team->renewing && team->queue != NULL &&
-           gdr_ways_may_start(team->ways, team->queue->desc.index)) {
+           gdr_ways_may_start(team->ways, team->queue->desc.index, team->plan.calls)) {
         gdr_status_t status = start(team, team->queue);
 
         if (status == GDR_INPROGRESS)

@@ -23,6 +23,7 @@ typedef struct gdr_dev_caps {
     bool stream_words;      /* 64-bit stream waits and writes exist: stream-ordered mode possible */
     bool flush_rdma;        /* flush_rdma_writes() is due before data behind a host flag is read */
     int compute_capability; /* 90 = 9.0 */
+    uint64_t memory_bytes;  /* of the device; 0: not known */
 } gdr_dev_caps_t;
 
 /* out = in[0] op in[1] ...; nin == 1: copy (op and type only tell the element size). */

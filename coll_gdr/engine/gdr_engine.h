@@ -45,6 +45,8 @@ typedef enum gdr_flags_mode { GDR_FLAGS_AUTO, GDR_FLAGS_DEVICE, GDR_FLAGS_HOST }
 typedef struct gdr_engine_config {
     gdr_plan_params_t plan;
     uint64_t window_bytes;   /* of one window: lanes and their words */
+    uint64_t large_lane;     /* bytes of the lane of a communicator whose messages need a larger one
+                              * than plan.lane_bytes; 0: as its device's memory allows */
     uint64_t ctl_bytes;      /* of the control page */
     gdr_flags_mode_t flags;  /* auto = device flags for stream-ordered calls, else host flags */
     gdr_mode_t stream_waits; /* auto = blocking calls below MPI_THREAD_MULTIPLE */

@@ -18,12 +18,19 @@ void gdr_devices_check(gdr_engine_t *engine);
 /* Sees to it that the kernel is loaded. */
 gdr_status_t gdr_device_prepare(gdr_device_t *device, gdr_op_t op, gdr_type_t type);
 void gdr_devices_close(gdr_engine_t *engine);
-gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window);
+/* A window of `nlanes` lanes of `lane_bytes`. */
+gdr_status_t gdr_window_make(gdr_device_t *device, uint64_t lane_bytes, uint64_t nlanes,
+                             gdr_window_t **window);
 
 /* lanes.c */
 
-/* GDR_ERR_NO_RESOURCE when neither a lane nor a further window is left. */
-gdr_status_t gdr_lane_acquire(gdr_device_t *device, gdr_lane_t **lane);
+/* The largest lane that a communicator may have on the device; plan.lane_bytes: none is larger. */
+uint64_t gdr_lane_most(const gdr_device_t *device);
+/* A lane for the team, on its device: as large as is wished, or else an ordinary one.
+ * GDR_ERR_NO_RESOURCE when neither a lane nor a further window is left. */
+gdr_status_t gdr_lane_get(gdr_team_t *team);
+/* Between epochs: a larger lane, if one is wished and can be had, in place of the team's. */
+void gdr_lane_grow(gdr_team_t *team);
 /* The first call number that a new life of the lane may use is greater than this. */
 uint64_t gdr_lane_last_call(const gdr_engine_t *engine, const gdr_lane_t *lane);
 /* `clean`: nothing can still arrive in it; else nobody gets it again. */
@@ -145,11 +152,12 @@ void gdr_team_free(gdr_team_t *team);
 
 /* renew.c */
 
-/* Our device's context is gone (no call runs): a new epoch begins with our next vote, for the call
- * with index `from`. */
+/* Our device's context is gone, or the lane is too small for what comes (no call runs): a new epoch
+ * begins with our next vote, for the call with index `from`. */
 void gdr_renew_own(gdr_team_t *team, uint64_t from);
-/* A member's device was reset before it had started call `from`: from there on all run again. */
-gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from);
+/* A member begins an epoch with call `from`, which it has not started: from there on all run again.
+ * lane_wish: bytes of the lanes that it wants, 0: as they are. */
+gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from, uint64_t lane_wish);
 gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch,
                                   const void *payload, size_t bytes);
 /* The lane ends with the epoch that it was used in; if its device is gone, so is the lane. */

@@ -20,7 +20,8 @@ enum {
     GDR_PLAN_CACHE = 16,        /* plans that a team remembers */
     GDR_STREAMS_MAX = 1024,     /* completion words of a device */
     GDR_STREAMS_HOST = 4,       /* per device: beyond it host-driven contexts share streams */
-    GDR_WINDOWS_MAX = 4,        /* per device */
+    GDR_WINDOWS_MAX = 4,        /* per device, of ordinary lanes, */
+    GDR_LARGE_LANES_MAX = 4,    /* and with a large lane each */
     GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
     GDR_STREAM_AREA_BYTES = GDR_STREAMS_MAX * GDR_STREAM_WORD_BYTES,
     GDR_GONE_TEAMS = 64, /* destroyed teams remembered, to drop late messages */
@@ -49,6 +50,7 @@ struct gdr_window {
     uint32_t id; /* unique in the process, never reused */
     uint64_t address;
     gdr_net_mem_t *mem;
+    uint64_t lane_bytes;
     uint64_t abort_offset; /* GDR_LANE_PARTS words per lane */
     uint32_t nlanes;
     gdr_lane_t lanes[];
@@ -90,7 +92,7 @@ struct gdr_device {
     uint64_t word_slots[GDR_STREAMS_MAX / 64]; /* bit set: taken */
     bool flush_due;                            /* a host flag was seen since the last flush */
     uint32_t prepared[GDR_OP_COUNT];           /* bit per type: its kernel is there */
-    uint32_t nwindows;
+    uint32_t nwindows, nlarge; /* of ordinary lanes, of large ones */
     gdr_window_t *windows;
     gdr_stream_t *streams;
     gdr_stream_t *side; /* one of them: it never waits, so it can let the others go */
@@ -156,6 +158,7 @@ typedef struct gdr_planned {
     bool commutative;
     bool wired;       /* all its peers are ready */
     bool pulls;       /* kernels read windows of the node's other ranks */
+    bool grows;       /* a lane as large as all members can have would make it faster */
     uint32_t users;   /* calls in flight */
     uint64_t used;    /* for replacing the one that was used least recently */
     gdr_plan_t *plan; /* NULL: no algorithm serves it */
@@ -193,7 +196,11 @@ struct gdr_team {
 
     gdr_device_t *device;
     gdr_lane_t *lane;
-    gdr_lane_t *old_lanes; /* of dead devices; their words may be written until all have voted */
+    gdr_lane_t *old_lanes; /* lost or too small; their words may be written until all have voted */
+    bool lane_short;       /* there was no larger lane here */
+    gdr_plan_params_t plan; /* the engine's, but for the lane: the least of the members' */
+    uint64_t lane_most;     /* that all members could have, as of the verdict */
+    uint64_t lane_wish;     /* for the next epoch */
     gdr_ways_t *ways;
     uint64_t base;  /* the lane's call number is base + 1 for the call with index `first`, */
     uint64_t first; /* the first one that is served in the lanes of this epoch */
@@ -223,7 +230,7 @@ struct gdr_team {
     /* Rank 0: the vote. */
     uint8_t *voted;       /* [size] */
     uint64_t *node_names; /* [size]: as voted */
-    uint64_t max_call, max_index, config_hash;
+    uint64_t max_call, max_index, config_hash, least_lane, least_most;
     int32_t votes;
     int32_t compute_capability;
     bool verdict_given, words_all, maps_all, any_emulates;

@@ -35,6 +35,9 @@ typedef struct gdr_vote_body {
     uint64_t from;                 /* of a new epoch, see gdr_team_t */
     uint64_t index;                /* of the voter's first device call that is not over */
     uint64_t node;                 /* gdr_engine_config_t.node */
+    uint64_t lane_bytes;           /* of the voter's lane, */
+    uint64_t lane_most;            /* the largest that it could have, */
+    uint64_t lane_wish;            /* and what its calls want */
     char reason[GDR_REASON_BYTES]; /* terminated */
 } gdr_vote_body_t;
 
@@ -46,7 +49,8 @@ typedef struct gdr_verdict_body {
     uint32_t emulates; /* all begin a call together */
     uint32_t reserved;
     uint64_t base;
-    uint64_t first; /* index of the first call in the lanes */
+    uint64_t first;                 /* index of the first call in the lanes */
+    uint64_t lane_bytes, lane_most; /* the least of the votes' */
     char reason[GDR_REASON_BYTES];
 } gdr_verdict_body_t;
 
@@ -57,6 +61,7 @@ typedef struct gdr_nodes_body {
 
 typedef struct gdr_renew_body {
     uint64_t from; /* index of the first call of the new epoch */
+    uint64_t lane_wish;
 } gdr_renew_body_t;
 
 typedef struct gdr_ask_body {

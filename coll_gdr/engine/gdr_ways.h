@@ -121,12 +121,14 @@ void gdr_ways_turn(gdr_ways_t *ways, uint64_t index);
 void gdr_ways_close(gdr_ways_t *ways, uint64_t index);
 
 /*
- * Whether every opened call up to index - 2 is over: then all members have begun it, and none has
- * anything to do with the lane part of call index - 4 (see gdr_layout.h).
+ * Whether every opened call up to index - calls is over: then all members have begun it, and none
+ * has anything to do with the lane part of call index - 2 * calls (see gdr_layout.h). `calls`: of a
+ * lane at once, 1 or more, equal on all members.
  */
-bool gdr_ways_may_start(gdr_ways_t *ways, uint64_t index);
-/* Whether the device calls up to index - 2 are over: what every host call must wait for before it
- * is begun elsewhere, so that its completion says as much to the other members. */
+bool gdr_ways_may_start(gdr_ways_t *ways, uint64_t index, uint32_t calls);
+/* Whether the device calls before this one are over: what every host call must wait for before it
+ * is begun elsewhere, so that its completion says as much to the other members, however many calls
+ * their lanes will run at once. */
 bool gdr_ways_may_pass(gdr_ways_t *ways, uint64_t index);
 
 /* ---- questions ------------------------------------------------------------------------------ */

@@ -342,7 +342,6 @@ gdr_status_t gdr_peers_on_window(gdr_engine_t *engine, gdr_proc_t *proc, const v
 gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch, const void *payload,
                                size_t bytes)
 {
-    const gdr_plan_params_t *plan = &team->engine->config.plan;
     gdr_member_t *member;
     gdr_lane_body_t body;
 
@@ -352,7 +351,8 @@ gdr_status_t gdr_peers_on_lane(gdr_team_t *team, int32_t rank, uint32_t epoch, c
     if (epoch < team->epoch)
         return GDR_OK;
     memcpy(&body, payload, sizeof(body));
-    if (body.offset % plan->lane_bytes != 0 || body.ctl_offset % plan->ctl_bytes != 0)
+    if (body.offset % GDR_SLOT_ALIGN != 0 ||
+        body.ctl_offset % team->engine->config.plan.ctl_bytes != 0)
         return GDR_ERR_INVALID;
     member = gdr_member_get(team, rank);
     if (member == NULL)

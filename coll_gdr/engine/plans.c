@@ -121,7 +121,7 @@ static gdr_plan_request_t request_of(const gdr_team_t *team, uint64_t count, uin
                                 .count = count,
                                 .type_bytes = type_bytes,
                                 .commutative = commutative,
-                                .params = &team->engine->config.plan,
+                                .params = &team->plan,
                                 .topology = team->topology};
 }
 
@@ -137,8 +137,12 @@ static gdr_status_t plan_call(gdr_team_t *team, gdr_planned_t *planned)
 {
     gdr_plan_request_t request =
         request_of(team, planned->count, planned->type_bytes, planned->commutative);
-    gdr_status_t status = gdr_plan_make(&request, &planned->plan);
+    gdr_status_t status;
 
+    planned->grows = gdr_plan_grows(&request, team->lane_most);
+    if (planned->grows)
+        return GDR_OK;
+    status = gdr_plan_make(&request, &planned->plan);
     if (status == GDR_ERR_UNSUPPORTED) {
         planned->plan = NULL;
         return GDR_OK;

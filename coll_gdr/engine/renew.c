@@ -6,6 +6,9 @@
  * member had come, waits for its own puts to land, and votes at its next device call, as for the
  * first epoch. Lanes whose device lives are kept. If two members begin the epoch at once, with
  * different calls, either will do: what one of them has passed as a host call is one on all.
+ *
+ * An epoch also begins when a message comes for which larger lanes pay, as far as all members can
+ * have them. That is known to all from the same facts, so all begin it with the same call.
  */
 #include "base/gdr_math.h"
 #include "engine/gdr_engine_priv.h"
@@ -15,7 +18,7 @@
 
 static void tell_members(gdr_team_t *team, uint64_t from)
 {
-    gdr_renew_body_t body = {from};
+    gdr_renew_body_t body = {from, team->lane_wish};
     int32_t rank;
 
     for (rank = 1; rank < team->size; rank++) {
@@ -63,7 +66,7 @@ void gdr_renew_own(gdr_team_t *team, uint64_t from)
         gdr_renew_progress(team);
 }
 
-gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from)
+gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from, uint64_t lane_wish)
 {
     unsigned i;
 
@@ -71,6 +74,7 @@ gdr_status_t gdr_renew_for(gdr_team_t *team, uint32_t epoch, uint64_t from)
     if ((team->state != GDR_TEAM_READY && team->state != GDR_TEAM_VOTED) || team->renewing ||
         epoch != team->epoch + 1)
         return GDR_ERR_INVALID;
+    team->lane_wish = gdr_max_u64(team->lane_wish, lane_wish);
     begin(team, epoch, from);
     for (i = 0; i < GDR_LANE_CALLS; i++) {
         gdr_call_t *call = team->running[i];
@@ -91,7 +95,7 @@ gdr_status_t gdr_renew_on_message(gdr_team_t *team, int32_t rank, uint32_t epoch
     if (epoch <= team->epoch || team->state == GDR_TEAM_DEAD)
         return GDR_OK;
     memcpy(&body, payload, sizeof(body));
-    return gdr_renew_for(team, epoch, body.from);
+    return gdr_renew_for(team, epoch, body.from, body.lane_wish);
 }
 
 /* The lane's words hold numbers up to the last call that anybody started in it. */

@@ -46,6 +46,7 @@ static gdr_status_t team_fill(gdr_team_t *team, const gdr_team_desc_t *desc)
     team->rank = desc->rank;
     team->size = desc->size;
     team->eligible = desc->eligible;
+    team->plan = team->engine->config.plan;
     team->queue_end = &team->queue;
     return GDR_OK;
 }

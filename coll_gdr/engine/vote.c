@@ -28,7 +28,8 @@ uint64_t gdr_vote_hash(const gdr_engine_config_t *config)
     const gdr_plan_params_t *plan = &config->plan;
     uint64_t numbers[] = {GDR_MESSAGE_MAGIC, GDR_LANE_CALLS,  GDR_LANE_PARTS,
                           plan->lane_bytes,  plan->ctl_bytes, plan->chunk_size,
-                          plan->min_chunk,   plan->depth,     config->mapped};
+                          plan->min_chunk,   plan->depth,     config->mapped,
+                          config->large_lane};
     uint64_t hash = 0xcbf29ce484222325u;
     uint64_t figure;
     size_t i;
@@ -95,6 +96,28 @@ static void release_old_lanes(gdr_team_t *team, uint64_t greatest)
     }
 }
 
+/* Plans of an epoch before were made for lanes of another size. No call uses one any more. */
+static gdr_status_t settle_lanes(gdr_team_t *team, const gdr_verdict_body_t *verdict)
+{
+    gdr_plan_params_t plan = team->engine->config.plan;
+    unsigned i;
+
+    if (verdict->lane_bytes < plan.lane_bytes || verdict->lane_most < verdict->lane_bytes ||
+        verdict->lane_bytes > team->lane->window->lane_bytes)
+        return GDR_ERR_INVALID;
+    gdr_plan_grow(&plan, verdict->lane_bytes);
+    if (gdr_plan_params_error(&plan) != NULL)
+        return GDR_ERR_INVALID;
+    if (team->plan.lane_bytes != verdict->lane_bytes || team->lane_most != verdict->lane_most) {
+        for (i = 0; i < GDR_PLAN_CACHE; i++)
+            gdr_planned_clear(&team->plans[i]);
+    }
+    team->plan = plan;
+    team->lane_most = verdict->lane_most;
+    team->lane_wish = verdict->lane_bytes;
+    return GDR_OK;
+}
+
 static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
 {
     gdr_status_t status;
@@ -104,7 +127,9 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         return;
     }
     release_old_lanes(team, verdict->base);
-    status = gdr_nodes_settle(team, verdict->mapped != 0);
+    status = settle_lanes(team, verdict);
+    if (status == GDR_OK)
+        status = gdr_nodes_settle(team, verdict->mapped != 0);
     if (status != GDR_OK) { /* others would have other plans */
         gdr_team_fail(team, status);
         return;
@@ -141,6 +166,8 @@ static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *re
     verdict.emulates = team->any_emulates;
     verdict.base = team->max_call;
     verdict.first = team->max_index;
+    verdict.lane_bytes = team->least_lane;
+    verdict.lane_most = team->least_most;
     snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
     team->verdict_given = true;
     if (go)
@@ -177,12 +204,15 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
         team->compute_capability = vote->compute_capability;
         team->words_all = team->maps_all = true;
         team->any_emulates = false;
+        team->least_lane = team->least_most = UINT64_MAX;
     }
     team->words_all = team->words_all && vote->stream_words != 0;
     team->maps_all = team->maps_all && vote->maps != 0;
     team->any_emulates = team->any_emulates || vote->emulates != 0;
     team->max_call = gdr_max_u64(team->max_call, vote->last_call);
     team->max_index = gdr_max_u64(team->max_index, vote->index);
+    team->least_lane = gdr_min_u64(team->least_lane, vote->lane_bytes);
+    team->least_most = gdr_min_u64(team->least_most, vote->lane_most);
     team->node_names[rank] = vote->node;
     why = vote->can ? differs(team, vote) : vote->reason;
     if (why != NULL)
@@ -208,7 +238,7 @@ gdr_status_t gdr_vote_on_vote(gdr_team_t *team, int32_t rank, uint32_t epoch, co
         tell_no(team, rank, 0, "declined before");
     if (team->state == GDR_TEAM_DEAD || team->state == GDR_TEAM_DECLINED || epoch < team->epoch)
         return GDR_OK;
-    if (epoch > team->epoch && gdr_renew_for(team, epoch, vote.from) != GDR_OK)
+    if (epoch > team->epoch && gdr_renew_for(team, epoch, vote.from, vote.lane_wish) != GDR_OK)
         return GDR_ERR_INVALID;
     return team->verdict_given ? GDR_OK : count_vote(team, rank, &vote);
 }
@@ -300,8 +330,10 @@ static const char *prepare(gdr_team_t *team, const gdr_call_desc_t *first, gdr_s
     *status = gdr_device_prepare(team->device, first->op, first->type);
     if (*status != GDR_OK)
         return "kernels cannot be loaded";
-    if (team->lane == NULL) /* else it is kept from the epoch before */
-        *status = gdr_lane_acquire(team->device, &team->lane);
+    if (team->lane == NULL)
+        *status = gdr_lane_get(team);
+    else /* it is kept from the epoch before */
+        gdr_lane_grow(team);
     if (*status != GDR_OK)
         return "no lane";
     return NULL;
@@ -324,7 +356,11 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
     vote.from = team->from;
     vote.node = engine->config.node;
     vote.index = first->index;
+    vote.lane_wish = team->lane_wish;
     if (why == NULL) {
+        vote.lane_bytes = team->lane->window->lane_bytes;
+        vote.lane_most = team->lane_short ? vote.lane_bytes : gdr_lane_most(team->device);
+        vote.lane_most = gdr_max_u64(vote.lane_most, vote.lane_bytes);
         vote.compute_capability = team->device->caps.compute_capability;
         vote.stream_words = team->device->caps.stream_words;
         vote.maps = gdr_peers_map(engine);

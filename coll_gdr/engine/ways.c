@@ -136,12 +136,12 @@ void gdr_ways_close(gdr_ways_t *ways, uint64_t index)
     gdr_unlock(&ways->lock);
 }
 
-bool gdr_ways_may_start(gdr_ways_t *ways, uint64_t index)
+bool gdr_ways_may_start(gdr_ways_t *ways, uint64_t index, uint32_t calls)
 {
     bool may;
 
     gdr_lock(&ways->lock);
-    may = ways->n == 0 || at(ways, 0)->index + 1 >= index; /* the first is never over */
+    may = ways->n == 0 || at(ways, 0)->index + calls > index; /* the first is never over */
     gdr_unlock(&ways->lock);
     return may;
 }
@@ -152,7 +152,7 @@ bool gdr_ways_may_pass(gdr_ways_t *ways, uint64_t index)
     uint32_t i;
 
     gdr_lock(&ways->lock);
-    for (i = 0; i < ways->n && at(ways, i)->index + 1 < index; i++)
+    for (i = 0; i < ways->n && at(ways, i)->index < index; i++)
         may = may && at(ways, i)->state != OPEN_DEVICE;
     gdr_unlock(&ways->lock);
     return may;

@@ -203,12 +203,13 @@ void gdr_devices_close(gdr_engine_t *engine)
     }
 }
 
-static void window_init(gdr_window_t *window, gdr_device_t *device, uint32_t nlanes)
+static void window_init(gdr_window_t *window, gdr_device_t *device, uint64_t lane_bytes,
+                        uint32_t nlanes)
 {
-    uint64_t lane_bytes = device->engine->config.plan.lane_bytes;
     uint32_t i;
 
     window->device = device;
+    window->lane_bytes = lane_bytes;
     window->nlanes = nlanes;
     window->abort_offset = nlanes * lane_bytes;
     for (i = 0; i < nlanes; i++) {
@@ -217,20 +218,20 @@ static void window_init(gdr_window_t *window, gdr_device_t *device, uint32_t nla
     }
 }
 
-gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window)
+gdr_status_t gdr_window_make(gdr_device_t *device, uint64_t lane_bytes, uint64_t nlanes,
+                             gdr_window_t **window)
 {
     gdr_engine_t *engine = device->engine;
-    uint64_t nlanes = engine->config.window_bytes / engine->config.plan.lane_bytes;
     uint64_t bytes;
     gdr_window_t *made;
     gdr_status_t status;
 
-    if (nlanes == 0 || device->nwindows == GDR_WINDOWS_MAX || engine->next_window == 128)
+    if (nlanes == 0 || engine->next_window == 128)
         return GDR_ERR_NO_RESOURCE;
     made = calloc(1, sizeof(*made) + nlanes * sizeof(made->lanes[0]));
     if (made == NULL)
         return GDR_ERR_NO_MEMORY;
-    window_init(made, device, (uint32_t)nlanes);
+    window_init(made, device, lane_bytes, (uint32_t)nlanes);
     bytes = gdr_align_up(made->abort_offset + nlanes * GDR_LANE_PARTS * GDR_WORD_BYTES, 4096);
     status = device->ops->alloc(device->dev, bytes, &made->address);
     if (status != GDR_OK)
@@ -241,7 +242,6 @@ gdr_status_t gdr_window_make(gdr_device_t *device, gdr_window_t **window)
     made->id = engine->next_window++;
     made->next = device->windows;
     device->windows = made;
-    device->nwindows++;
     *window = made;
     return GDR_OK;
 

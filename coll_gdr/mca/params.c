@@ -10,7 +10,7 @@
 /* What Open MPI stores for us; strings where a bad value should get our own one line. */
 static struct {
     char *algorithm, *chunk_size, *window_size, *ucx_lib, *staging, *flags, *stream_waits;
-    char *timeout, *collectives, *mixed, *lane_size, *node_size, *tuning, *mapped;
+    char *timeout, *collectives, *mixed, *lane_size, *large_lane, *node_size, *tuning, *mapped;
 } raw;
 
 typedef struct choice {
@@ -137,7 +137,12 @@ static int register_strings(void)
          "processes"},
         {"lane_size", "4m", &raw.lane_size,
          "Bytes (k, m, g allowed) of a window that a communicator uses, 64k to the size of the "
-         "window. Long messages over many nodes are faster with more. Equal on all processes"},
+         "window, until its messages need a larger one. Equal on all processes"},
+        {"large_lane_size", "0", &raw.large_lane,
+         "Bytes (k, m, g allowed) of device memory that a communicator uses, beside the windows, "
+         "whose messages are faster with more than coll_gdr_lane_size; at most 4 do on each "
+         "device. Not above coll_gdr_lane_size: none does; 0 = a 512th of the device's memory, "
+         "rounded down to a power of two, up to 256m. Equal on all processes"},
         {"node_size", "0", &raw.node_size,
          "So many processes count as one node, in the order of their ranks in MPI_COMM_WORLD; 0 = "
          "those on one host"},
@@ -300,6 +305,8 @@ int gdr_params_register(gdr_params_t *params)
               &params->engine.window_bytes);
     take_size("lane_size", raw.lane_size, UINT64_C(1) << 16, params->engine.window_bytes, "4m",
               &params->engine.plan.lane_bytes);
+    take_size("large_lane_size", raw.large_lane, 0, UINT64_C(1) << 34, "0",
+              &params->engine.large_lane);
     take_size("node_size", raw.node_size, 0, INT32_MAX, "0", &params->node_size);
     take_size("chunk_size", raw.chunk_size, 0, UINT64_C(1) << 34, "0",
               &params->engine.plan.chunk_size);
@@ -333,6 +340,7 @@ uint64_t gdr_params_hash(const gdr_params_t *params)
     for (uint32_t i = 0; gdr_machine_figure(&plan->machine, i, &figure) != NULL; i++)
         hash = mix(hash, figure);
     hash = mix(hash, plan->lane_bytes);
+    hash = mix(hash, params->engine.large_lane);
     hash = mix(hash, plan->ctl_bytes);
     hash = mix(hash, plan->chunk_size);
     hash = mix(hash, plan->min_chunk);

@@ -72,6 +72,7 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
                          .r = (uint32_t)request->rank,
                          .member = member,
                          .from_send = true};
+    uint32_t copies[2];
 
     c.ctx = &c.p;
     c.blocks = gdr_blocks_make(elements, c.p, request->type_bytes);
@@ -87,7 +88,7 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
         gdr_circulant_gather_put(&c, k);
         gdr_circulant_gather_wait(&c, k);
     }
-    gdr_circulant_copy_results(&c);
+    gdr_circulant_copy_results(&c, copies);
     return b->status;
 }
 

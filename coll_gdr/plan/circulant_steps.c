@@ -137,7 +137,7 @@ static uint32_t add_run(gdr_circulant_t *c, uint32_t k, const gdr_circulant_run_
 
     in[0] = k == 0 && c->from_send ? gdr_operand_send(c->build, run->user) : sum;
     in[1] = arrival_at(c, c->r, k, offset_of(c, c->r, run->first));
-    if (k + 1 == c->nsteps) /* the own block, complete */
+    if (k + 1 == c->nsteps && !c->relays) /* the own block, complete */
         out[nout++] = gdr_operand_recv(c->build, run->user);
     out[nout++] = sum;
     step = gdr_build_reduce(c->build, in, 2, out, nout, run->bytes);
@@ -179,14 +179,20 @@ void gdr_circulant_gather_wait(gdr_circulant_t *c, uint32_t k)
                                            block_at(c, c->r, first), bytes_of(c, first, end));
 }
 
-void gdr_circulant_copy_results(const gdr_circulant_t *c)
+uint32_t gdr_circulant_copy_results(const gdr_circulant_t *c, uint32_t copies[2])
 {
     gdr_circulant_run_t runs[2];
-    uint32_t n = gdr_circulant_runs(c, 1, c->p, runs);
+    uint32_t n = gdr_circulant_runs(c, c->relays ? 0 : 1, c->p, runs);
 
     for (uint32_t i = 0; i < n; i++) {
-        gdr_build_copy(c->build, block_at(c, c->r, runs[i].first),
-                       gdr_operand_recv(c->build, runs[i].user), runs[i].bytes);
+        gdr_operand_t from = block_at(c, c->r, runs[i].first);
+        gdr_operand_t to[2] = {
+            gdr_operand_recv(c->build, runs[i].user),
+            gdr_operand_slot(from.rank, c->result, runs[i].user - c->user)};
+
+        copies[i] = c->relays ? gdr_build_copy_twice(c->build, from, to, runs[i].bytes)
+                              : gdr_build_copy(c->build, from, to[0], runs[i].bytes);
         gdr_circulant_after(c); /* in place: the input has been read */
     }
+    return n;
 }

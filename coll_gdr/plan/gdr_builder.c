@@ -155,6 +155,14 @@ uint32_t gdr_build_copy(gdr_build_t *build, gdr_operand_t from, gdr_operand_t to
     return append(build, step, &from, &to);
 }
 
+uint32_t gdr_build_copy_twice(gdr_build_t *build, gdr_operand_t from, const gdr_operand_t to[2],
+                              uint64_t bytes)
+{
+    gdr_step_t step = {.kind = GDR_STEP_COPY, .nin = 1, .nout = 2, .bytes = bytes, .peer = -1};
+
+    return append(build, step, &from, to);
+}
+
 uint32_t gdr_build_reduce(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,
                           const gdr_operand_t *out, uint32_t nout, uint64_t bytes)
 {

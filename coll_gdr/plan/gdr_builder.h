@@ -45,6 +45,8 @@ uint32_t gdr_build_wait(gdr_build_t *build, gdr_edge_t edge, gdr_operand_t at, u
 uint32_t gdr_build_signal(gdr_build_t *build, gdr_edge_t edge);
 uint32_t gdr_build_await(gdr_build_t *build, gdr_edge_t edge);
 uint32_t gdr_build_copy(gdr_build_t *build, gdr_operand_t from, gdr_operand_t to, uint64_t bytes);
+uint32_t gdr_build_copy_twice(gdr_build_t *build, gdr_operand_t from, const gdr_operand_t to[2],
+                              uint64_t bytes);
 /* nin in 2..GDR_STEP_MAX_IN, nout in 1..GDR_STEP_MAX_OUT */
 uint32_t gdr_build_reduce(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,
                           const gdr_operand_t *out, uint32_t nout, uint64_t bytes);

@@ -42,6 +42,8 @@ typedef struct gdr_circulant {
     gdr_circulant_member_t (*member)(const void *ctx, uint32_t index);
     const void *ctx;
     bool from_send;            /* blocks below p / 2 are still in SEND: step 0 reads them there */
+    bool relays;               /* the result is for others, too: in the user's order, in this */
+    uint32_t result;           /* slot of the member */
     uint32_t ready[2], nready; /* the newest steps that put something into the blocks */
 
     uint32_t nsteps;
@@ -68,7 +70,7 @@ uint32_t gdr_circulant_runs(const gdr_circulant_t *c, uint32_t first, uint32_t e
 gdr_operand_t gdr_circulant_block(const gdr_circulant_t *c, uint32_t i);
 
 /* Step k of the reduce-scatter, 0 .. nsteps - 1: a put, then a wait and the addition. The last one
- * writes the own block into RECV as well. */
+ * writes the own block into RECV as well, unless the result is relayed. */
 void gdr_circulant_scatter_put(gdr_circulant_t *c, uint32_t k);
 void gdr_circulant_scatter_add(gdr_circulant_t *c, uint32_t k);
 /* Step k of the allgather, nsteps - 1 .. 0. */
@@ -77,7 +79,8 @@ void gdr_circulant_gather_wait(gdr_circulant_t *c, uint32_t k);
 
 /* The newest step comes after all of this: all blocks are complete, and the input was read. */
 void gdr_circulant_after(const gdr_circulant_t *c);
-/* Copies what others have finished to RECV. */
-void gdr_circulant_copy_results(const gdr_circulant_t *c);
+/* Copies what others have finished to RECV, or, if it is relayed, all there and to its slot. Into
+ * copies[] the steps; their number. */
+uint32_t gdr_circulant_copy_results(const gdr_circulant_t *c, uint32_t copies[2]);
 
 #endif

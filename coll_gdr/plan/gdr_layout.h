@@ -5,7 +5,8 @@
  * part k % (2 * GDR_LANE_CALLS), and a rank starts call k only when its own call k - GDR_LANE_CALLS
  * is complete. Nobody completes an allreduce before everybody has started it; so when a rank starts
  * call k, everybody has started call k - W and hence completed call k - 2W, the part's last user.
- * No message is needed between calls, whatever algorithms they use (W = GDR_LANE_CALLS).
+ * No message is needed between calls, whatever algorithms they use (W = GDR_LANE_CALLS). A lane
+ * that has grown is cut into 2: there W is 1, and a call has twice the room.
  *
  * Words (flags, credits, their sources) live in areas of fixed place and size, whatever the
  * layout: payload of one call must never be read as a flag by the next. They are zeroed once, when
@@ -23,6 +24,7 @@ enum {
     GDR_LANE_CALLS = 2,                  /* W: calls of one communicator in flight */
     GDR_LANE_PARTS = 2 * GDR_LANE_CALLS, /* D */
     GDR_SLOT_ALIGN = 256,                /* bytes; slots and chunks are multiples of it */
+    GDR_LANE_UNIT = GDR_LANE_PARTS * GDR_SLOT_ALIGN, /* bytes; lanes are multiples of it */
     GDR_WORD_BYTES = 8
 };
 

@@ -12,7 +12,6 @@ enum {
     DEFAULT_CTL_BYTES = 64 << 10,
     DEFAULT_MIN_CHUNK = 1 << 10,
     MAX_DEPTH = 1024,
-    LANE_UNIT = GDR_LANE_PARTS * GDR_SLOT_ALIGN,
     CTL_UNIT = GDR_LANE_PARTS * 4 * GDR_WORD_BYTES /* a part has four areas of words */
 };
 
@@ -23,6 +22,7 @@ void gdr_plan_params_init(gdr_plan_params_t *params)
 {
     *params = (gdr_plan_params_t){.algorithm = "auto",
                                   .lane_bytes = DEFAULT_LANE_BYTES,
+                                  .calls = GDR_LANE_CALLS,
                                   .ctl_bytes = DEFAULT_CTL_BYTES,
                                   .chunk_size = 0,
                                   .min_chunk = DEFAULT_MIN_CHUNK};
@@ -55,7 +55,7 @@ const char *gdr_plan_params_error(const gdr_plan_params_t *p)
         return "the algorithm's name is longer than 31 characters";
     if (!known_algorithm(p->algorithm))
         return "no algorithm of that name";
-    if (p->lane_bytes == 0 || p->lane_bytes % LANE_UNIT != 0)
+    if (p->lane_bytes == 0 || p->lane_bytes % GDR_LANE_UNIT != 0)
         return "the lane's size is not a positive multiple of 1024 bytes";
     if (p->lane_bytes > MAX_LANE_BYTES)
         return "the lane is larger than 1 TiB";
@@ -68,6 +68,8 @@ const char *gdr_plan_params_error(const gdr_plan_params_t *p)
         return "the chunk size is below 256 bytes";
     if (p->chunk_size != 0 && p->chunk_size < p->min_chunk)
         return "the chunk size is below the minimum chunk size";
+    if (p->calls == 0 || p->calls > GDR_LANE_CALLS)
+        return "a communicator runs no call, or more at once than the engine does";
     if (p->min_chunk > p->lane_bytes / GDR_LANE_PARTS)
         return "the minimum chunk size is larger than a quarter of the lane";
     if (p->depth > MAX_DEPTH)
@@ -147,6 +149,15 @@ gdr_status_t gdr_plan_make(const gdr_plan_request_t *request, gdr_plan_t **plan)
     }
     *plan = made;
     return GDR_OK;
+}
+
+uint64_t gdr_plan_predict(const gdr_plan_request_t *request)
+{
+    gdr_candidate_t chosen;
+
+    if (!gdr_plan_request_ok(request) || gdr_select(request, &chosen) != GDR_OK)
+        return UINT64_MAX;
+    return chosen.ns;
 }
 
 void gdr_plan_free(gdr_plan_t *plan)

@@ -19,6 +19,7 @@
 typedef struct gdr_plan_params {
     char algorithm[32];  /* "auto" or a name of the registry */
     uint64_t lane_bytes; /* one communicator's part of a window */
+    uint32_t calls;      /* of it at once, 1 to GDR_LANE_CALLS; the lane has twice as many parts */
     uint64_t ctl_bytes;  /* one communicator's part of a control page */
     uint64_t chunk_size; /* upper limit of a chunk in bytes; 0 = chosen */
     uint64_t min_chunk;  /* below this an algorithm refuses */
@@ -26,7 +27,7 @@ typedef struct gdr_plan_params {
     gdr_machine_t machine;
 } gdr_plan_params_t;
 
-/* Defaults: "auto", 4 MiB, 64 KiB, 0, 1 KiB, 0, the machine of gdr_machine_init() */
+/* Defaults: "auto", 4 MiB, 2 calls, 64 KiB, 0, 1 KiB, 0, the machine of gdr_machine_init() */
 void gdr_plan_params_init(gdr_plan_params_t *params);
 
 /* NULL if usable, else a static text that says what is wrong (bad name, sizes that do not fit). */
@@ -97,6 +98,18 @@ typedef struct gdr_plan {
  */
 gdr_status_t gdr_plan_make(const gdr_plan_request_t *request, gdr_plan_t **plan);
 void gdr_plan_free(gdr_plan_t *plan);
+
+/* Nanoseconds that the plan is expected to take (gdr_cost.h); UINT64_MAX: there is none. */
+uint64_t gdr_plan_predict(const gdr_plan_request_t *request);
+
+/* Bytes of the largest lane on a device of so much memory (0: not known): large_lane, or if that is
+ * 0 a share of the memory; at least params->lane_bytes. A multiple of GDR_LANE_UNIT. */
+uint64_t gdr_plan_lane_most(const gdr_plan_params_t *params, uint64_t large_lane,
+                            uint64_t memory_bytes);
+/* The lane as grown: one call at a time has half of it, rather than one of two a quarter. */
+void gdr_plan_grow(gdr_plan_params_t *params, uint64_t lane_bytes);
+/* Whether a lane of lane_bytes makes the call so much faster that it is worth the memory. */
+bool gdr_plan_grows(const gdr_plan_request_t *request, uint64_t lane_bytes);
 
 /* How an algorithm would serve a request. */
 typedef struct gdr_plan_option {

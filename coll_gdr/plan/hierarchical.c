@@ -9,9 +9,9 @@
  * l, l + n, ...; its turn t (rail / n) numbers them. So nodes may differ, down to a rank alone.
  *
  * Slots of a rank, for R rails: slots 0 .. R - 1, blocks side by side: its part of each, from where
- * it goes to the owner; what it owns itself is in the order of gdr_circulant.h, and so is the
- * result that comes back to where the part was, from whom has had it. Then incoming parts of the
- * node, n - 1 for each turn, and behind them what comes in between nodes, for each turn.
+ * it goes to the owner, and where the result comes back from whom has had it; what it owns itself
+ * is in the order of gdr_circulant.h. Then incoming parts of the node, n - 1 for each turn, what
+ * comes in between nodes, and the result for the others in the user's order, for each turn.
  *
  * Where ranks map the windows of their node nothing is put inside it: an owner's kernels read the
  * others' parts, theirs read its result, and say so. Instead of incoming parts there is a slot for
@@ -39,7 +39,9 @@ typedef struct rail {
     uint32_t number, turn;
     uint32_t owner;  /* local rank in this node */
     uint32_t copied; /* the step that has copied this rank's part; not its own rails */
-    uint32_t waits;  /* own rails: the first of n - 1 steps, for the others' parts */
+    uint32_t waits;  /* own rails: the first of n - 1 steps, for the others' parts; else the one for
+                      * the result */
+    uint32_t results[2], nresults; /* own rails: the steps that put the result into its slot */
     gdr_circulant_t circulant;
 } rail_t;
 
@@ -93,7 +95,7 @@ static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
     if (t->mapped)
         flags += (uint32_t)gdr_max_u64(needs.parts, needs.rails);
     *shape = (gdr_shape_t){
-        .nslots = needs.rails + part_slots(&needs, t) + needs.turns * ARRIVAL_SLOTS,
+        .nslots = needs.rails + part_slots(&needs, t) + needs.turns * (ARRIVAL_SLOTS + 1),
         .nflags = flags,
         .nchannels = flags,
         .seg_chunks = needs.rails,
@@ -111,17 +113,18 @@ static gdr_work_t work_of(const needs_t *needs, uint64_t n, uint64_t own, uint64
     uint64_t reduced = own * (n + 1 + 2 * (reductions - 1)) * block;
 
     /* Others' blocks: copied out, put, put back, copied to the result. Own ones: n inputs, partial
-     * results, the sum; between nodes added to, put twice, copied; put to the node's ranks. */
+     * results, the sum; between nodes added to, put twice; copied to where it is put from to the
+     * node's ranks, and to the result. */
     return (gdr_work_t){.link = {[GDR_LINK_NET] = {own * 2 * needs->steps, 2 * between,
                                                    2 * (uint64_t)needs->steps, 2 * between},
                                  [GDR_LINK_NODE] = {away + own * (n - 1), inside, 2, inside}},
                         .sent = 2 * between + inside,
                         .senders = n,
-                        .kernels = launches + 2 * own + 2 * away,
+                        .kernels = launches + 2 * own + own + 1,
                         .touched = (2 + 2 + 2) * away * block + reduced +
-                                   own * 2 * (n - 1) * block + (3 + 4 + 2) * between + own * part,
-                        .way = {2 + reductions + needs->steps, launches + 2 * away,
-                                4 * away * block + reduced + 3 * between}};
+                                   own * (2 * (n - 1) + 3) * block + (3 + 4) * between,
+                        .way = {3 + reductions + needs->steps, launches + 2 * own + own + 1,
+                                4 * away * block + reduced + 3 * between + 3 * own * block}};
 }
 
 static void keep_greater_flow(gdr_flow_t *flow, const gdr_flow_t *other)
@@ -161,7 +164,7 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
         }
     }
     if (gdr_has_mapped(request))
-        gdr_work_mapped(2 * (uint64_t)(needs.rails - 1), work);
+        gdr_work_mapped(3 * (uint64_t)(needs.rails - 1), work);
 }
 
 static uint64_t rail_bytes(const hier_t *h, uint32_t rail)
@@ -237,6 +240,9 @@ static void open_rails(hier_t *h)
                               .user = gdr_blocks_offset(&h->blocks, j),
                               .p = h->needs.nodes,
                               .r = h->topology->node[h->rank],
+                              .relays = true,
+                              .result = h->needs.rails + part_slots(&h->needs, h->topology) +
+                                        h->needs.turns * ARRIVAL_SLOTS + rail->turn,
                               .member = member,
                               .ctx = rail};
         gdr_circulant_init(&rail->circulant);
@@ -383,6 +389,16 @@ static void exchange_between_nodes(hier_t *h)
     }
 }
 
+/* In the user's order, where its owner puts it from, or others read it. */
+static gdr_operand_t result_slot(const hier_t *h, uint32_t rail)
+{
+    const rail_t *r = &h->rails[rail];
+    uint32_t behind = h->needs.rails + part_slots(&h->needs, h->topology);
+
+    return gdr_operand_slot(rank_at(h, r->owner),
+                            behind + h->needs.turns * ARRIVAL_SLOTS + r->turn, 0);
+}
+
 static void give_result(hier_t *h, const rail_t *rail)
 {
     uint32_t first = h->needs.rails + rail->turn * (h->n - 1);
@@ -394,54 +410,75 @@ static void give_result(hier_t *h, const rail_t *rail)
         if (h->topology->mapped)
             gdr_build_signal(h->build, edge);
         else
-            gdr_build_put(h->build, edge, block_slot(h, h->rank, rail->number),
+            gdr_build_put(h->build, edge, result_slot(h, rail->number),
                           block_slot(h, edge.peer, rail->number), rail_bytes(h, rail->number));
-        gdr_circulant_after(&rail->circulant);
+        for (uint32_t k = 0; k < rail->nresults; k++)
+            gdr_build_after(h->build, rail->results[k]);
         if (h->topology->mapped) /* also of an empty block: a word comes after the peer's */
             gdr_build_after(h->build, rail->waits + part - first);
     }
 }
 
-/* The runs of a result: one rank's after the other's, as in the two-shot. */
-static uint32_t copy_result(hier_t *h, const rail_t *rail, const gdr_circulant_run_t *run,
-                            uint32_t wait)
+static gdr_edge_t result_edge(const hier_t *h, uint32_t rail)
 {
-    gdr_operand_t from = gdr_circulant_block(&rail->circulant, run->first);
-    uint32_t copy;
-
-    if (!h->topology->mapped) /* it was put to where this rank's part was */
-        from.rank = h->rank;
-    copy = gdr_build_copy(h->build, from, gdr_operand_recv(h->build, run->user), run->bytes);
-    gdr_build_after(h->build, wait);
-    gdr_build_after(h->build, rail->copied); /* in place: the input has been read */
-    if (h->topology->mapped)
-        gdr_build_after(h->build, h->taken);
-    h->taken = copy;
-    return copy;
+    return (gdr_edge_t){.peer = rank_at(h, h->rails[rail].owner),
+                        .flag = rail,
+                        .channel = part_of(h, rail, h->local)};
 }
 
-/* A block that another rank of the node owns: it is in the owner's order. */
-static void take_result(hier_t *h, const rail_t *rail)
+/* Reads what the owner has finished, and says so. */
+static void read_result(hier_t *h, uint32_t rail)
 {
-    gdr_edge_t edge = {.peer = rank_at(h, rail->owner),
-                       .flag = rail->number,
-                       .channel = part_of(h, rail->number, h->local)};
-    uint32_t copies[2] = {GDR_BUILD_NONE, GDR_BUILD_NONE}, n, wait;
-    gdr_circulant_run_t runs[2];
+    uint64_t bytes = rail_bytes(h, rail), user = gdr_blocks_offset(&h->blocks, rail);
+    uint32_t wait = gdr_build_await(h->build, result_edge(h, rail)), copy = GDR_BUILD_NONE;
 
-    n = gdr_circulant_runs(&rail->circulant, 0, rail->circulant.p, runs);
-    wait = h->topology->mapped
-               ? gdr_build_await(h->build, edge)
-               : gdr_build_wait(h->build, edge, block_slot(h, h->rank, rail->number),
-                                rail_bytes(h, rail->number));
-    for (uint32_t i = 0; i < n; i++)
-        copies[i] = copy_result(h, rail, &runs[i], wait);
-    if (!h->topology->mapped)
-        return;
-    gdr_build_signal(h->build, read_edge(h, rail->number, h->local));
+    if (bytes > 0) {
+        copy = gdr_build_copy(h->build, result_slot(h, rail), gdr_operand_recv(h->build, user),
+                              bytes);
+        gdr_build_after(h->build, wait);
+        gdr_build_after(h->build, h->rails[rail].copied); /* in place: the input has been read */
+        gdr_build_after(h->build, h->taken);
+        h->taken = copy;
+    }
+    gdr_build_signal(h->build, read_edge(h, rail, h->local));
     gdr_build_after(h->build, wait);
-    gdr_build_after(h->build, copies[0]);
-    gdr_build_after(h->build, copies[1]);
+    gdr_build_after(h->build, copy);
+}
+
+/* Results that were put side by side, of others' rails first .. end - 1, with one kernel. */
+static void copy_results(hier_t *h, uint32_t first, uint32_t end)
+{
+    uint64_t bytes = gdr_blocks_bytes(&h->blocks, first, end);
+
+    if (bytes == 0)
+        return;
+    gdr_build_copy(h->build, block_slot(h, h->rank, first),
+                   gdr_operand_recv(h->build, gdr_blocks_offset(&h->blocks, first)), bytes);
+    for (uint32_t j = first; j < end; j++) {
+        gdr_build_after(h->build, h->rails[j].waits);
+        gdr_build_after(h->build, h->rails[j].copied); /* in place: the input has been read */
+    }
+}
+
+/* What the owners of others' rails have finished. */
+static void take_results(hier_t *h)
+{
+    for (uint32_t i = 1; i <= h->needs.rails; i++) {
+        uint32_t j = (h->local + i) % h->needs.rails;
+
+        if (is_own(h, j))
+            continue;
+        if (h->topology->mapped)
+            read_result(h, j);
+        else
+            h->rails[j].waits = gdr_build_wait(h->build, result_edge(h, j),
+                                               block_slot(h, h->rank, j), rail_bytes(h, j));
+    }
+    for (uint32_t first = 0, j = 0; j <= h->needs.rails && !h->topology->mapped; j++)
+        if (j == h->needs.rails || is_own(h, j)) {
+            copy_results(h, first, j);
+            first = j + 1;
+        }
 }
 
 /* Those who map this rank's window have read the result. */
@@ -454,16 +491,14 @@ static void await_readers(hier_t *h, const rail_t *rail)
 
 static void gather_in_node(hier_t *h)
 {
+    for (uint32_t j = h->local; j < h->needs.rails; j += h->n) {
+        rail_t *rail = &h->rails[j];
+
+        rail->nresults = gdr_circulant_copy_results(&rail->circulant, rail->results);
+    }
     for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
         give_result(h, &h->rails[j]);
-    for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
-        gdr_circulant_copy_results(&h->rails[j].circulant);
-    for (uint32_t i = 1; i <= h->needs.rails; i++) {
-        uint32_t j = (h->local + i) % h->needs.rails;
-
-        if (!is_own(h, j))
-            take_result(h, &h->rails[j]);
-    }
+    take_results(h);
     for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
         await_readers(h, &h->rails[j]);
 }

@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libgdr_plan.la
 libgdr_plan_la_SOURCES = \
 	coll_gdr/plan/gdr_schedule.h coll_gdr/plan/gdr_sched.c \
 	coll_gdr/plan/gdr_layout.h coll_gdr/plan/gdr_layout.c \
-	coll_gdr/plan/gdr_plan.h coll_gdr/plan/gdr_plan.c \
+	coll_gdr/plan/gdr_plan.h coll_gdr/plan/gdr_plan.c coll_gdr/plan/growth.c \
 	coll_gdr/plan/gdr_builder.h coll_gdr/plan/gdr_builder.c \
 	coll_gdr/plan/gdr_select.h coll_gdr/plan/select.c \
 	coll_gdr/plan/gdr_cost.h coll_gdr/plan/cost.c \

@@ -62,6 +62,7 @@ bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t
     uint64_t unit = gdr_blocks_unit(request->type_bytes) * request->type_bytes;
     uint64_t bytes = gdr_min_u64(GDR_COST_MAX_BYTES, request->count * request->type_bytes);
     uint32_t first = params->depth != 0 ? params->depth : 1;
+    uint32_t parts = 2 * params->calls;
     uint32_t last = params->depth != 0 ? params->depth : MAX_DEPTH;
     gdr_candidate_t next = {.algorithm = algorithm}, best = {.ns = UINT64_MAX};
     gdr_shape_t shape;
@@ -70,8 +71,7 @@ bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t
         return false;
     algorithm->work(request, bytes, &next.work);
     for (uint32_t depth = first; depth <= last; depth++) {
-        if (gdr_layout_make(&shape, params->lane_bytes / GDR_LANE_PARTS,
-                            params->ctl_bytes / GDR_LANE_PARTS, depth,
+        if (gdr_layout_make(&shape, params->lane_bytes / parts, params->ctl_bytes / parts, depth,
                             gdr_max_u64(gdr_max_u64(params->min_chunk, shape.least_chunk), unit),
                             params->chunk_size, &next.layout) == GDR_OK &&
             (depth == first || next.layout.depth == depth))

@@ -1,7 +1,7 @@
 /*
  * One-sided for real: puts, bytes put, bytes that kernels read from other ranks' windows and
- * kernels of a call equal what the schedule says, and the host sees no byte of payload. Argument
- * "put": windows are not mapped.
+ * kernels of a call equal what the schedule says, and the host sees no byte of payload. Arguments:
+ * "put", windows are not mapped; a number, coll_gdr_large_lane_size.
  */
 #include "harness.h"
 
@@ -15,7 +15,9 @@ typedef struct totals {
     uint64_t puts, put_bytes, pull_bytes, kernels;
 } totals_t;
 
-static bool mapped = true; /* windows of the node */
+static bool mapped = true;       /* windows of the node */
+static gdr_plan_params_t params; /* with the lane as it is by now */
+static uint64_t large;
 
 static void add(const gdr_sched_t *sched, uint64_t times, totals_t *totals)
 {
@@ -37,7 +39,6 @@ static void add(const gdr_sched_t *sched, uint64_t times, totals_t *totals)
 
 static totals_t of_plan(uint64_t count, char *path, size_t size)
 {
-    gdr_plan_params_t params;
     gdr_plan_request_t request = {.rank = t_rank,
                                   .size = t_size,
                                   .count = count,
@@ -54,7 +55,8 @@ static totals_t of_plan(uint64_t count, char *path, size_t size)
     free(node);
     topology->mapped = mapped;
     request.topology = topology;
-    gdr_plan_params_init(&params);
+    if (gdr_plan_grows(&request, large))
+        gdr_plan_grow(&params, large);
     if (gdr_plan_make(&request, &plan) != GDR_OK)
         t_fatal("no plan for %llu elements", (unsigned long long)count);
     if (plan->full != NULL)
@@ -108,9 +110,16 @@ int main(int argc, char **argv)
     static const uint64_t counts[] = {1, 7, 1000, 65536, 262147, 1 << 20};
     size_t bytes = sizeof(float) << 20;
     float *send, *recv, *host;
+    char path[64];
 
     t_init(&argc, &argv, MPI_THREAD_SINGLE);
-    mapped = argc < 2 || strcmp(argv[1], "put") != 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "put") == 0)
+            mapped = false;
+        else
+            large = strtoull(argv[i], NULL, 10);
+    }
+    gdr_plan_params_init(&params);
     send = t_device_alloc(bytes);
     recv = t_device_alloc(bytes);
     host = calloc(1, bytes);
@@ -120,6 +129,7 @@ int main(int argc, char **argv)
     t_float_sum(MPI_COMM_WORLD, 1, (float)t_size, false); /* wire-up */
     /* The first data put to each peer is read back by the CPU. */
     MPI_Allreduce(send, recv, 1 << 16, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    of_plan(1 << 16, path, sizeof(path));
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         one(counts[i], send, recv);
     t_check(t_pvar("staged_bytes") == 0, "bytes were staged");

@@ -5,7 +5,7 @@ gdr_mpi_tests = \
 	tests/mpi/async.sh \
 	tests/mpi/threads.sh \
 	tests/mpi/delays.sh \
-	tests/mpi/mapped.sh \
+	tests/mpi/mapped.sh tests/mpi/lanes.sh \
 	tests/mpi/matrix.sh \
 	tests/mpi/mixed.sh \
 	tests/mpi/across.sh \

@@ -260,7 +260,7 @@ static gdr_status_t dev_alloc(gdr_dev_t *dev, size_t bytes, uint64_t *address)
     void *start;
 
     check_alive(dev, "dev.alloc");
-    if (sim_port_fails(dev->proc, "dev.alloc"))
+    if (sim_port_fails(dev->proc, "dev.alloc") || bytes > dev->proc->largest_alloc)
         return GDR_ERR_NO_MEMORY;
     start = sim_alloc(bytes);
     memory_add(dev, start, bytes, false);

@@ -11,7 +11,8 @@ sim_ldadd = tests/sim/libsim.la libgdr_engine.la libgdr_plan.la libgdr_base.la $
 sim_wrap = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 sim_tests = tests/sim/test_allreduce tests/sim/test_teams tests/sim/test_faults \
 	tests/sim/test_messages tests/sim/test_threads tests/sim/test_reset \
-	tests/sim/test_steady tests/sim/test_abandon tests/sim/test_mixed tests/sim/test_mapped
+	tests/sim/test_steady tests/sim/test_abandon tests/sim/test_mixed tests/sim/test_mapped \
+	tests/sim/test_lanes
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
 
@@ -33,6 +34,9 @@ tests_sim_test_mixed_LDADD = $(sim_ldadd)
 tests_sim_test_mapped_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_sim_test_mapped_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_mapped_LDADD = $(sim_ldadd)
+tests_sim_test_lanes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_sim_test_lanes_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
+tests_sim_test_lanes_LDADD = $(sim_ldadd)
 tests_sim_test_threads_LDFLAGS = $(AM_LDFLAGS) $(sim_wrap)
 tests_sim_test_threads_LDADD = $(sim_ldadd)
 tests_sim_test_reset_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

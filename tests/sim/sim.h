@@ -29,6 +29,7 @@ typedef struct sim_options {
     bool keeps_mappings; /* of the network: as UCX */
     bool emulates;       /* of the network: the target's CPU writes what is put to its device */
     bool maps;           /* of the network: windows of a node can be mapped */
+    uint64_t large_lane; /* bytes that a lane may have, where messages need it; 0: none */
     bool late_words;     /* a word may come long after its put is complete here */
     bool overtake;       /* break the network: a word may come before its data */
     bool reenter;        /* ports call progress, which must do nothing */
@@ -61,6 +62,7 @@ struct sim_proc {
     uint64_t generation; /* of the context; 0 after a reset until the next open */
     int compute_capability;
     bool no_device;
+    uint64_t largest_alloc; /* bytes of device memory that can be had at once */
     bool maps_nothing;     /* although it says that it could */
     struct sim_late *late; /* data that has arrived but is not in the device's memory yet */
     sim_region_t regions[SIM_REGIONS_MAX];

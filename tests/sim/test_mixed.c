@@ -95,6 +95,7 @@ static sim_case_t mixed_case(int nprocs, uint64_t seed, pattern_t pattern, bool 
 
     options.maps = seed / 2 % 2 == 0;
     options.emulates = seed / 5 % 3 == 0;
+    options.large_lane = seed / 3 % 2 == 0 ? 1 << 20 : 0;
     options.reenter = true;
     options.late_words = seed % 3 != 0;
     options.flush_rdma = seed % 2 == 0;

@@ -216,12 +216,14 @@ sim_world_t *sim_create(const sim_options_t *options)
         proc->world = world;
         proc->index = i;
         proc->compute_capability = 90;
+        proc->largest_alloc = UINT64_MAX;
         gdr_engine_config_init(&proc->config);
         proc->config.plan.lane_bytes = 64 << 10;
         proc->config.plan.ctl_bytes = 16 << 10;
         proc->config.plan.min_chunk = 256;
         proc->config.window_bytes = 4 * proc->config.plan.lane_bytes;
         proc->config.ctl_bytes = 16 * proc->config.plan.ctl_bytes;
+        proc->config.large_lane = options->large_lane;
     }
     return world;
 }

@@ -43,6 +43,7 @@ static const parameter_t parameters[] = {
     {"kernel_ns", KIND_TIME, PLACE(kernel_ns), "a kernel of few bytes"},
     {"kernel_gbs", KIND_RATE, PLACE(kernel_gbs), "bytes that one kernel reads and writes"},
     {"memory_gbs", KIND_RATE, PLACE(memory_gbs), "bytes that all kernels of a GPU do"},
+    {"memory_gb", KIND_RATE, PLACE(memory_gb), "memory of a GPU"},
     {"mark_cpu_ns", KIND_TIME, PLACE(mark_cpu), "the CPU's time for a stream's word or wait"},
     {"mark_ns", KIND_TIME, PLACE(mark_ns), "until the CPU sees a stream's word"},
     {"poll_cpu_ns", KIND_TIME, PLACE(poll_cpu), "the CPU's time to notice something"},

@@ -41,6 +41,7 @@ typedef struct gsim_cluster {
     double kernel_ns;  /* a kernel of few bytes */
     double kernel_gbs; /* bytes read and written by one kernel alone */
     double memory_gbs; /* by all kernels of a GPU together */
+    double memory_gb;  /* of a GPU, 10^9 bytes */
     double mark_cpu;   /* the CPU's time to enqueue a stream's word or wait */
     double mark_ns;    /* from the end of the work before it until the CPU sees the word */
     double poll_cpu;   /* the CPU's time to notice something */

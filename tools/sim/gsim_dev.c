@@ -302,7 +302,10 @@ static gdr_status_t stream_status(gdr_dev_stream_t *stream)
 static void dev_caps(const gdr_dev_t *dev, gdr_dev_caps_t *caps)
 {
     (void)dev;
-    *caps = (gdr_dev_caps_t){.stream_words = true, .flush_rdma = false, .compute_capability = 90};
+    *caps = (gdr_dev_caps_t){.stream_words = true,
+                             .flush_rdma = false,
+                             .compute_capability = 90,
+                             .memory_bytes = gsim_memory_bytes(dev->proc->world)};
 }
 
 static uint64_t dev_generation(gdr_dev_t *dev)
@@ -315,11 +318,12 @@ static uint64_t dev_generation(gdr_dev_t *dev)
 static gdr_status_t dev_alloc(gdr_dev_t *dev, size_t bytes, uint64_t *address)
 {
     const gsim_world_t *world = dev->proc->world;
+    uint64_t start = world->page_bytes + dev->proc->allocated;
 
-    if (bytes > world->stride - world->page_bytes)
+    if (bytes > world->stride - start)
         return GDR_ERR_NO_MEMORY;
-    *address =
-        (uintptr_t)world->arena + (uint64_t)dev->proc->rank * world->stride + world->page_bytes;
+    *address = (uintptr_t)world->arena + (uint64_t)dev->proc->rank * world->stride + start;
+    dev->proc->allocated += bytes;
     return GDR_OK;
 }
 

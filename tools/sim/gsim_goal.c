@@ -185,17 +185,23 @@ static gdr_status_t topology_of(const gsim_setup_t *setup, gdr_topology_t **topo
 static gdr_status_t write_rank(const gsim_setup_t *setup, const gdr_topology_t *topology,
                                int32_t rank, FILE *file)
 {
+    uint64_t most = gdr_plan_lane_most(&setup->plan, setup->large_lane,
+                                       (uint64_t)(setup->cluster->memory_gb * 1e9));
+    gdr_plan_params_t params = setup->plan;
     gdr_plan_request_t request = {.rank = rank,
                                   .size = (int32_t)(setup->nodes * setup->gpus),
                                   .count = setup->count,
                                   .type_bytes = TYPE_BYTES,
                                   .commutative = true,
-                                  .params = &setup->plan,
+                                  .params = &params,
                                   .topology = topology};
     goal_t goal = {.file = file, .cluster = setup->cluster};
     gdr_plan_t *plan;
-    gdr_status_t status = gdr_plan_make(&request, &plan);
+    gdr_status_t status;
 
+    if (gdr_plan_grows(&request, most))
+        gdr_plan_grow(&params, most);
+    status = gdr_plan_make(&request, &plan);
     if (status != GDR_OK)
         return status;
     goal.plan = plan;

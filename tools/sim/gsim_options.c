@@ -26,6 +26,8 @@ const char gsim_options_usage[] =
     "  --lane SIZE, --depth N, --chunk SIZE\n"
     "                          a communicator's part of the window, chunks in flight, their limit\n"
     "                          (defaults: those of the engine)\n"
+    "  --large-lane SIZE       as coll_gdr_large_lane_size (default: by the memory); as small as\n"
+    "                          --lane: none\n"
     "  --figures cluster|default\n"
     "                          what the choice of algorithms goes by: the cluster's figures, as a\n"
     "                          tuning file would hold them, or the built-in ones (default "
@@ -185,6 +187,8 @@ static int parse_valued(const parser_t *p, const char *name, const char *text)
         return parse_mapped(p, text);
     if (strcmp(name, "--lane") == 0)
         return parse_bytes(p, name, text, &o->plan.lane_bytes);
+    if (strcmp(name, "--large-lane") == 0)
+        return parse_bytes(p, name, text, &o->large_lane);
     if (strcmp(name, "--chunk") == 0)
         return parse_bytes(p, name, text, &o->plan.chunk_size);
     if (strcmp(name, "--depth") == 0)
@@ -207,7 +211,7 @@ static bool is_valued(const char *name)
     static const char *const names[] = {"--cluster",   "--nodes", "--gpus-per-node", "--size",
                                         "--algorithm", "--waits", "--lane",          "--depth",
                                         "--chunk",     "--json",  "--plot",          "--goal",
-                                        "--figures",   "--mapped"};
+                                        "--figures",   "--mapped", "--large-lane"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
@@ -260,6 +264,7 @@ int gsim_options_setup(const gsim_options_t *options, const gsim_cluster_t *clus
                             .nodes = (uint32_t)options->nodes_min,
                             .gpus = (uint32_t)gpus,
                             .plan = options->plan,
+                            .large_lane = options->large_lane,
                             .mapped = options->mapped,
                             .ahead = options->ahead};
     if (options->tuned)

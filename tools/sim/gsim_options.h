@@ -15,6 +15,7 @@ typedef struct gsim_options {
     uint64_t size_min, size_max;    /* bytes, doubled */
     bool all;                       /* every algorithm, one after the other, beside "auto" */
     gdr_plan_params_t plan;         /* with the algorithm's name */
+    uint64_t large_lane;            /* bytes, 0: by the GPU's memory */
     bool ahead;                     /* --waits stream */
     bool mapped;                    /* --mapped on */
     bool tuned;                     /* --figures cluster */

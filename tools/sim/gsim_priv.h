@@ -38,6 +38,7 @@ struct gsim_proc {
     gdr_ways_t ways;
     uint64_t cpu; /* picoseconds: since when the CPU is idle */
     bool waking;  /* it will look around when the CPU is idle */
+    uint64_t allocated; /* bytes of device memory, never given back */
     gdr_status_t status;
     const char *path;
     uint64_t finished;
@@ -79,6 +80,11 @@ static inline gsim_world_t *gsim_world(void *ctx)
 static inline uint64_t gsim_ps(double ns)
 {
     return (uint64_t)(ns * GSIM_PS + 0.5);
+}
+
+static inline uint64_t gsim_memory_bytes(const gsim_world_t *world)
+{
+    return (uint64_t)(world->setup.cluster->memory_gb * 1e9);
 }
 
 /* Else it is a user's buffer. */

@@ -151,7 +151,8 @@ static void configure(const gsim_proc_t *proc, gdr_engine_config_t *config)
     gdr_engine_config_init(config);
     config->plan = world->setup.plan;
     config->window_bytes = config->plan.lane_bytes;
-    config->ctl_bytes = config->plan.ctl_bytes;
+    config->large_lane = world->setup.large_lane;
+    config->ctl_bytes = 2 * config->plan.ctl_bytes;
     config->stream_waits = world->setup.ahead ? GDR_MODE_ON : GDR_MODE_OFF;
     config->flags = world->setup.ahead ? GDR_FLAGS_AUTO : GDR_FLAGS_HOST;
     config->node = (uint64_t)proc->node + 1;
@@ -220,14 +221,24 @@ static void set_times(gsim_world_t *world)
     world->memory_rate = c->memory_gbs / GSIM_PS;
 }
 
+/* With the words behind its lane. */
+static uint64_t window_bytes(uint64_t lane_bytes)
+{
+    return (lane_bytes + 2 * PAGE - 1) / PAGE * PAGE;
+}
+
 /* Reserved, and read as zeros; only what is touched takes memory. */
 static bool arena_make(gsim_world_t *world)
 {
     const gdr_plan_params_t *plan = &world->setup.plan;
+    uint64_t large = gdr_plan_lane_most(plan, world->setup.large_lane, gsim_memory_bytes(world));
     void *arena;
 
-    world->page_bytes = (plan->ctl_bytes + PAGE - 1) / PAGE * PAGE;
-    world->stride = world->page_bytes + (plan->lane_bytes + 2 * PAGE - 1) / PAGE * PAGE;
+    /* A lane that grows takes further words. */
+    world->page_bytes = (2 * plan->ctl_bytes + PAGE - 1) / PAGE * PAGE;
+    world->stride = world->page_bytes + window_bytes(plan->lane_bytes);
+    if (large > plan->lane_bytes)
+        world->stride += window_bytes(large);
     arena = mmap(NULL, world->stride * (uint64_t)world->ranks, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (arena == MAP_FAILED)

@@ -29,6 +29,7 @@ typedef struct gsim_setup {
     const gsim_cluster_t *cluster;
     uint32_t nodes, gpus;   /* gpus of each node take part, at most the cluster's */
     gdr_plan_params_t plan; /* algorithm, lane, depth, chunk */
+    uint64_t large_lane;    /* as coll_gdr_large_lane_size */
     uint64_t count;         /* elements of 4 bytes, summed */
     bool mapped;            /* kernels read windows of their node (coll_gdr_mapped) */
     bool ahead;             /* stream-ordered: kernels behind stream waits (stream_waits = on) */

@@ -37,6 +37,7 @@ static const char gsim_test_free[] = "name = test # test\n"
                                      "kernel_ns = 0 # test\n"
                                      "kernel_gbs = 1000000 # test\n"
                                      "memory_gbs = 1000000 # test\n"
+                                     "memory_gb = 1 # test\n"
                                      "mark_cpu_ns = 0 # test\n"
                                      "mark_ns = 0 # test\n"
                                      "poll_cpu_ns = 0 # test\n";

@@ -65,7 +65,7 @@ static void wrong_lines_are_named(void **state)
     expect_edit_error("gpu_gbs =", "gpu_gbs", "file:5: gpu_gbs 1000000: no '='");
     expect_edit_error("nic_gbs =", "gpu_gbs =", "file:11: gpu_gbs: given for the second time");
     expect_edit_error("gpu_fabric = nvlink", "gpu_fabric = ib", "file:4: gpu_fabric = ib: nvlink");
-    expect_edit_error("mark_ns = 0 # test\n", "mark_ns = 0\n", "file:23: mark_ns: its source");
+    expect_edit_error("mark_ns = 0 # test\n", "mark_ns = 0\n", "file:24: mark_ns: its source");
     expect_edit_error("mark_ns = 0 # test\n", "mark_ns = 0 #  \n", "its source is missing");
     expect_edit_error("launch_ns = 0 # test\n", "", "file: launch_ns is missing: add \"launch_ns");
     expect_edit_error("name = test", "name = a b", "name = a b: 1 to 63 letters");
