@@ -297,7 +297,7 @@ static gdr_status_t create_objects(gdr_dev_t *dev)
     status = GDR_CU_CALL(dev->log, cuEventCreate, (&dev->probe, CU_EVENT_DISABLE_TIMING));
     if (status != GDR_OK)
         return status;
-    return gdr_dev_load_copy(dev);
+    return gdr_dev_load_copies(dev);
 }
 
 static gdr_status_t check_params(const gdr_device_params_t *params, int ordinal)

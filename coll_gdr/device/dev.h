@@ -33,7 +33,7 @@ struct gdr_dev {
     gdr_dev_mapping_t *mappings;
     CUmodule *modules; /* by image of the kernels room; NULL: not loaded */
     CUfunction functions[GDR_OP_COUNT][GDR_TYPE_COUNT]; /* NULL: not looked up */
-    CUfunction copy;
+    CUfunction copy, gather;
     gdr_dev_reach_t *reach; /* by ordinal of the other device */
 };
 
@@ -54,7 +54,7 @@ gdr_status_t gdr_dev_enqueue_word(gdr_dev_t *dev, CUstream stream, uint64_t addr
                                   uint64_t value);
 
 /* kernels.c: with the device's context current */
-gdr_status_t gdr_dev_load_copy(gdr_dev_t *dev);
+gdr_status_t gdr_dev_load_copies(gdr_dev_t *dev);
 void gdr_dev_unload_kernels(gdr_dev_t *dev, bool alive);
 
 /* Entries of gdr_dev_ops_t that live in files of their own. */

@@ -1,7 +1,10 @@
 /* Modules, functions and launches of the kernels room's reduce-copy kernels. */
 #include "device/dev.h"
+
+#include "base/gdr_math.h"
 #include "kernels/gdr_kernels.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static gdr_status_t load_module(gdr_dev_t *dev, uint32_t image, CUmodule *module)
@@ -53,9 +56,11 @@ static gdr_status_t look_up(gdr_dev_t *dev, const gdr_kernel_t *kernel, CUfuncti
     return GDR_OK;
 }
 
-gdr_status_t gdr_dev_load_copy(gdr_dev_t *dev)
+gdr_status_t gdr_dev_load_copies(gdr_dev_t *dev)
 {
-    return look_up(dev, gdr_kernel_copy(), &dev->copy);
+    gdr_status_t status = look_up(dev, gdr_kernel_copy(), &dev->copy);
+
+    return status == GDR_OK ? look_up(dev, gdr_kernel_gather(), &dev->gather) : status;
 }
 
 void gdr_dev_unload_kernels(gdr_dev_t *dev, bool alive)
@@ -96,11 +101,24 @@ gdr_status_t gdr_dev_prepare(gdr_dev_t *dev, gdr_op_t op, gdr_type_t type)
     return status;
 }
 
+/* Each input of a gather has something to give, and only one output takes it. */
+static gdr_status_t check_gather(const gdr_dev_t *dev, const gdr_dev_reduce_t *reduce)
+{
+    if (reduce->block == 0 ||
+        (reduce->nout == 1 && gdr_div_up(reduce->bytes, reduce->block) == reduce->nin))
+        return GDR_OK;
+    gdr_error(dev->log,
+              "a gather of %" PRIu64 " bytes in blocks of %" PRIu64 " has not %u inputs and %u "
+              "outputs",
+              reduce->bytes, reduce->block, reduce->nin, reduce->nout);
+    return GDR_ERR_INVALID;
+}
+
 static gdr_status_t check_reduce(const gdr_dev_t *dev, const gdr_dev_reduce_t *reduce)
 {
     if (reduce->nin >= 1 && reduce->nin <= GDR_KERNEL_MAX_INPUTS && reduce->nout >= 1 &&
         reduce->nout <= GDR_KERNEL_MAX_OUTPUTS)
-        return GDR_OK;
+        return check_gather(dev, reduce);
     gdr_error(dev->log, "a kernel takes 1 to %d inputs and 1 to %d outputs, not %u and %u",
               GDR_KERNEL_MAX_INPUTS, GDR_KERNEL_MAX_OUTPUTS, reduce->nin, reduce->nout);
     return GDR_ERR_INVALID;
@@ -115,6 +133,7 @@ static void fill_args(const gdr_dev_reduce_t *reduce, const gdr_kernel_t *kernel
         .count = reduce->bytes / kernel->bytes,
         .nin = reduce->nin,
         .nout = reduce->nout,
+        .block = reduce->block,
     };
     for (uint32_t i = 0; i < reduce->nin; i++)
         args->in[i] = reduce->in[i];
@@ -141,24 +160,43 @@ static gdr_status_t launch(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *red
         (*function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream->stream, params, NULL));
 }
 
+/* The kernel, and where its function is kept; NULL, logged, where there is none. */
+static const gdr_kernel_t *choose(gdr_dev_t *dev, const gdr_dev_reduce_t *reduce,
+                                  CUfunction **function)
+{
+    const gdr_kernel_t *kernel;
+
+    if (reduce->block != 0) {
+        *function = &dev->gather;
+        return gdr_kernel_gather();
+    }
+    if (reduce->nin == 1) {
+        *function = &dev->copy;
+        return gdr_kernel_copy();
+    }
+    kernel = find(dev, reduce->op, reduce->type);
+    if (kernel != NULL)
+        *function = &dev->functions[reduce->op][reduce->type];
+    return kernel;
+}
+
 gdr_status_t gdr_dev_reduce(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce)
 {
     gdr_dev_t *dev = stream->dev;
-    bool copies = reduce->nin == 1;
+    CUfunction *function;
     const gdr_kernel_t *kernel;
     gdr_driver_scope_t scope;
     gdr_status_t status = check_reduce(dev, reduce);
 
     if (status != GDR_OK || reduce->bytes == 0)
         return status;
-    kernel = copies ? gdr_kernel_copy() : find(dev, reduce->op, reduce->type);
+    kernel = choose(dev, reduce, &function);
     if (kernel == NULL)
         return GDR_ERR_UNSUPPORTED;
     status = gdr_dev_enter(dev, &scope);
     if (status != GDR_OK)
         return status;
-    status = launch(stream, reduce, kernel,
-                    copies ? &dev->copy : &dev->functions[reduce->op][reduce->type]);
+    status = launch(stream, reduce, kernel, function);
     gdr_driver_leave(&scope);
     return status;
 }

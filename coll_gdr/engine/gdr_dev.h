@@ -26,7 +26,8 @@ typedef struct gdr_dev_caps {
     uint64_t memory_bytes;  /* of the device; 0: not known */
 } gdr_dev_caps_t;
 
-/* out = in[0] op in[1] ...; nin == 1: copy (op and type only tell the element size). */
+/* out = in[0] op in[1] ...; nin == 1: copy (op and type only tell the element size). With a block,
+ * a gather (op and type tell nothing): the inputs one behind the other. */
 typedef struct gdr_dev_reduce {
     gdr_op_t op;
     gdr_type_t type;
@@ -34,10 +35,22 @@ typedef struct gdr_dev_reduce {
     uint64_t in[8];
     uint64_t out[2]; /* may equal an input; never overlap one partly */
     uint64_t bytes;  /* of each operand; a multiple of the element's size unless nin == 1 */
+    uint64_t block;  /* 0; or a gather: of every input but the last, which has what is left of
+                      * `bytes`, then those of the one output; no input overlaps that */
     uint64_t abort;  /* device address of a word, or 0: if it holds `abort_value` when the kernel
                       * begins, nothing is written */
     uint64_t abort_value;
 } gdr_dev_reduce_t;
+
+/* Bytes of input i. */
+static inline uint64_t gdr_dev_input_bytes(const gdr_dev_reduce_t *reduce, uint32_t i)
+{
+    uint64_t at = i * reduce->block, rest = reduce->bytes > at ? reduce->bytes - at : 0;
+
+    if (reduce->block == 0)
+        return reduce->bytes;
+    return rest < reduce->block ? rest : reduce->block;
+}
 
 typedef struct gdr_dev_ops {
     void (*caps)(const gdr_dev_t *dev, gdr_dev_caps_t *caps);

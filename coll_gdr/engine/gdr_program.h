@@ -44,7 +44,7 @@ typedef struct gdr_program {
 
 static inline bool gdr_kind_is_kernel(uint8_t kind)
 {
-    return kind == GDR_STEP_REDUCE || kind == GDR_STEP_COPY;
+    return kind == GDR_STEP_REDUCE || kind == GDR_STEP_COPY || kind == GDR_STEP_GATHER;
 }
 
 static inline bool gdr_kind_is_put(uint8_t kind)

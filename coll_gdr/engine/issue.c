@@ -77,12 +77,14 @@ gdr_status_t gdr_issue_kernel(gdr_context_t *context, uint32_t item)
     reduce.nin = step->nin;
     reduce.nout = step->nout;
     reduce.bytes = step->bytes;
+    reduce.block = step->block;
     reduce.abort = context->call->abort_address;
     reduce.abort_value = context->call->number;
     for (i = 0; i < step->nin; i++) {
         reduce.in[i] = operand_address(context, &operands[i]);
         if (operands[i].rank != context->rank)
-            gdr_stat_add(&gdr_context_engine(context)->stats.pull_bytes, step->bytes);
+            gdr_stat_add(&gdr_context_engine(context)->stats.pull_bytes,
+                         gdr_step_input_bytes(step, i));
     }
     for (i = 0; i < step->nout; i++)
         reduce.out[i] = operand_address(context, &operands[step->nin + i]);

@@ -2,6 +2,13 @@
 
 #include <stdlib.h>
 
+/* What is read of the inputs makes up the output. */
+static bool gather_is_sound(const gdr_step_t *step)
+{
+    return step->nout == 1 && step->block > 0 && step->bytes > 0 &&
+           (step->bytes - 1) / step->block + 1 == step->nin;
+}
+
 static bool step_is_sound(const gdr_sched_t *sched, uint32_t index, uint32_t nflags,
                           uint32_t nchannels)
 {
@@ -17,7 +24,8 @@ static bool step_is_sound(const gdr_sched_t *sched, uint32_t index, uint32_t nfl
     }
     if (gdr_kind_is_kernel(step->kind))
         return step->nin >= 1 && step->nin <= GDR_STEP_MAX_IN && step->nout >= 1 &&
-               step->nout <= GDR_STEP_MAX_OUT;
+               step->nout <= GDR_STEP_MAX_OUT &&
+               (step->kind != GDR_STEP_GATHER || gather_is_sound(step));
     if (step->peer < 0 || step->peer >= sched->size || step->peer == sched->rank)
         return false;
     if (step->kind == GDR_STEP_WAIT)

@@ -10,6 +10,7 @@ enum element_bytes {
 };
 
 static const gdr_kernel_t copy_kernel = {"gdr_copy", GDR_KERNEL_IMAGE_FLOAT, 1};
+static const gdr_kernel_t gather_kernel = {"gdr_gather", GDR_KERNEL_IMAGE_FLOAT, 1};
 
 /* By operation and representation; most places are empty (no name). */
 static const gdr_kernel_t kernels[GDR_OP_COUNT][GDR_TYPE_COUNT] = {
@@ -67,6 +68,11 @@ const gdr_kernel_t *gdr_kernel_copy(void)
     return &copy_kernel;
 }
 
+const gdr_kernel_t *gdr_kernel_gather(void)
+{
+    return &gather_kernel;
+}
+
 const char *gdr_kernel_name(gdr_op_t op, gdr_type_t type)
 {
     const gdr_kernel_t *kernel = gdr_kernel_find(op, type);
@@ -95,14 +101,16 @@ size_t gdr_kernels_count(void)
     size_t reductions;
 
     (void)walk(SIZE_MAX, &reductions);
-    return reductions + 1; /* and the copy */
+    return reductions + 2; /* and the copy, and the gather */
 }
 
 const gdr_kernel_t *gdr_kernels_at(size_t index)
 {
     size_t passed;
 
-    return index == 0 ? &copy_kernel : walk(index - 1, &passed);
+    if (index < 2)
+        return index == 0 ? &copy_kernel : &gather_kernel;
+    return walk(index - 2, &passed);
 }
 
 gdr_kernel_grid_t gdr_kernel_grid(uint64_t count, size_t bytes, uint32_t max_blocks)

@@ -2,6 +2,8 @@
  * The reduce-copy kernels: out1[, out2] = in1 op in2 op ... op inn, element by element.
  * One kernel per name; its only argument is a gdr_kernel_args_t by value. C, C++ and CUDA.
  *
+ * Two kernels move bits only: the copy, and the gather, out1 = in1, in2, ... one behind the other.
+ *
  * Operands are evaluated strictly from left to right, in1 first, with the same expression at every
  * alignment and on every thread; nin = 1 copies the bits unchanged, whatever the operation.
  * Everything here is immutable data or a pure function: any thread, no set-up.
@@ -25,22 +27,24 @@ extern "C" {
 /*
  * Addresses are device addresses (CUdeviceptr) that the launching context may access, of any
  * alignment (but the abort word's). An output may be the very same array as an input or lie apart
- * from it; it never overlaps one partly, and the outputs never overlap each other.
+ * from it; it never overlaps one partly, and the outputs never overlap each other. The gather's
+ * output overlaps no input.
  */
 typedef struct gdr_kernel_args {
     uint64_t abort; /* of a 64-bit word, or 0; with `abort_value` in it: write nothing */
     uint64_t abort_value;
     uint64_t in[GDR_KERNEL_MAX_INPUTS];
     uint64_t out[GDR_KERNEL_MAX_OUTPUTS];
-    uint64_t count; /* elements; for the copy kernel: bytes */
+    uint64_t count; /* elements; for the copy kernel: bytes; for the gather: bytes of the output */
+    uint64_t block; /* gather: bytes of every input but the last, which has what is left; else 0 */
     uint32_t nin;   /* 1 ... GDR_KERNEL_MAX_INPUTS; the copy kernel reads in[0] only */
-    uint32_t nout;  /* 1 or 2 */
+    uint32_t nout;  /* 1 or 2; the gather writes out[0] only */
 } gdr_kernel_args_t;
 
 typedef struct gdr_kernel {
     const char *name; /* for cuModuleGetFunction */
     uint32_t image;   /* which image of gdr_kernels_image() holds it */
-    uint32_t bytes;   /* of one element (1 for the copy kernel) */
+    uint32_t bytes;   /* of one element (1 for the copy and the gather) */
 } gdr_kernel_t;
 
 typedef struct gdr_kernel_image {
@@ -60,6 +64,9 @@ const gdr_kernel_t *gdr_kernel_find(gdr_op_t op, gdr_type_t type);
 
 /* The plain copy, "gdr_copy". */
 const gdr_kernel_t *gdr_kernel_copy(void);
+
+/* One block of every input, "gdr_gather". */
+const gdr_kernel_t *gdr_kernel_gather(void);
 
 /* gdr_kernel_find(op, type)->name, or NULL. */
 const char *gdr_kernel_name(gdr_op_t op, gdr_type_t type);

@@ -14,6 +14,9 @@
 #include "kernels/gdr_kernels.h"
 #include "kernels/gdr_memory.h"
 
+/* Threads that load and store together. */
+#define GDR_WARP 32
+
 /* Units that a thread has in flight per operand in the hot loop; byte-wise arithmetic costs many
  * registers and instructions, and is rare. */
 template <class E> struct gdr_depth {
@@ -145,6 +148,32 @@ GDR_INLINE void gdr_reduce_thread(const gdr_kernel_args_t &args, uint64_t thread
 GDR_INLINE void gdr_copy_thread(const gdr_kernel_args_t &args, uint64_t thread, uint64_t threads)
 {
     gdr_reduce_thread<GDR_OP_BOR, uint8_t, 1, 4>(args, thread, threads);
+}
+
+/*
+ * Every input is copied to its place by warps of its own, all inputs at once: they may lie behind
+ * different links. Warps take turns, so that their shares differ by one at most, whatever the
+ * number of inputs; where they are fewer, one copies several inputs.
+ */
+GDR_INLINE void gdr_gather_thread(const gdr_kernel_args_t &args, uint64_t thread, uint64_t threads)
+{
+    const uint64_t width = threads % GDR_WARP == 0 ? GDR_WARP : 1;
+    uint64_t warp = thread / width, warps = threads / width;
+    uint64_t turns = args.nin < warps ? args.nin : warps;
+    uint64_t first = warp % turns, members = (warps - first + turns - 1) / turns;
+
+    for (uint64_t k = first; k < args.nin; k += turns) {
+        uint64_t at = k * args.block, rest = args.count - at;
+        gdr_kernel_args_t copy;
+
+        copy.abort = args.abort;
+        copy.abort_value = args.abort_value;
+        copy.in[0] = args.in[k];
+        copy.out[0] = args.out[0] + at;
+        copy.count = rest < args.block ? rest : args.block;
+        copy.nin = copy.nout = 1;
+        gdr_copy_thread(copy, warp / turns * width + thread % width, members * width);
+    }
 }
 
 #endif

@@ -29,6 +29,13 @@
         gdr_copy_thread(args, GDR_GRID_THREAD, GDR_GRID_THREADS);                                  \
     }
 
+#define GDR_SHELL_GATHER                                                                           \
+    extern "C" __global__ void __launch_bounds__(GDR_KERNEL_THREADS, 1)                            \
+        gdr_gather(const __grid_constant__ gdr_kernel_args_t args)                                 \
+    {                                                                                              \
+        gdr_gather_thread(args, GDR_GRID_THREAD, GDR_GRID_THREADS);                                \
+    }
+
 #else
 
 #include "kernels/gdr_twin.h"
@@ -59,7 +66,8 @@
     GDR_SHELL_TWIN(gdr_reduce_##op##_##type, sizeof(gdr_element_##op##_##type),                    \
                    (gdr_reduce_thread<GDR_OP_##OP, gdr_element_##op##_##type>))
 
-#define GDR_SHELL_COPY GDR_SHELL_TWIN(gdr_copy, 1, gdr_copy_thread)
+#define GDR_SHELL_COPY   GDR_SHELL_TWIN(gdr_copy, 1, gdr_copy_thread)
+#define GDR_SHELL_GATHER GDR_SHELL_TWIN(gdr_gather, 1, gdr_gather_thread)
 
 #endif
 

@@ -29,6 +29,16 @@ static bool map_operand(uint64_t *address, const struct cuda_emu_launch *launch,
     return host != NULL;
 }
 
+/* Of input k, where `bytes` are the output's. */
+static size_t input_bytes(const gdr_kernel_args_t *args, uint32_t k, size_t bytes)
+{
+    size_t at = k * args->block;
+
+    if (args->block == 0)
+        return bytes;
+    return bytes - at < args->block ? bytes - at : args->block;
+}
+
 bool gdr_twin_map(gdr_kernel_args_t *mapped, const struct cuda_emu_launch *launch, void **args,
                   size_t element_bytes)
 {
@@ -39,7 +49,7 @@ bool gdr_twin_map(gdr_kernel_args_t *mapped, const struct cuda_emu_launch *launc
         return false;
     size_t bytes = mapped->count * element_bytes;
     for (uint32_t k = 0; k < mapped->nin; k++) {
-        if (!map_operand(&mapped->in[k], launch, bytes, 0))
+        if (!map_operand(&mapped->in[k], launch, input_bytes(mapped, k, bytes), 0))
             return false;
     }
     for (uint32_t o = 0; o < mapped->nout; o++) {

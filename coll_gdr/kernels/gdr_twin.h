@@ -18,7 +18,8 @@
 
 /*
  * args[0] points to the kernel's gdr_kernel_args_t; *mapped gets a copy of it with host addresses
- * for exactly count * element_bytes bytes of each operand. False, and nothing more to do, when the
+ * for exactly count * element_bytes bytes of each operand (of a gather's inputs: for what is read
+ * of them). False, and nothing more to do, when the
  * launch is empty or when the emulator refused a range (it has recorded the error then).
  */
 bool gdr_twin_map(gdr_kernel_args_t *mapped, const struct cuda_emu_launch *launch, void **args,

@@ -31,6 +31,9 @@ static bool counts_ok(const gdr_step_t *s)
                s->nout <= GDR_STEP_MAX_OUT && s->bytes > 0;
     case GDR_STEP_COPY:
         return s->nin == 1 && s->nout >= 1 && s->nout <= GDR_STEP_MAX_OUT && s->bytes > 0;
+    case GDR_STEP_GATHER: /* the last input is not empty, and no longer than a block */
+        return s->nin >= 2 && s->nin <= GDR_STEP_MAX_IN && s->nout == 1 && s->block > 0 &&
+               s->block <= s->bytes && (s->bytes - 1) / s->block == s->nin - 1U;
     default:
         return false;
     }
@@ -75,7 +78,7 @@ static gdr_status_t check_flag(form_t *f)
 static bool owner_ok(const form_t *f, const gdr_operand_t *o, bool output)
 {
     uint8_t kind = f->step->kind;
-    bool kernel = kind == GDR_STEP_REDUCE || kind == GDR_STEP_COPY;
+    bool kernel = kind != GDR_STEP_WAIT && !check_writes_flag(f->step);
     bool own = o->rank == f->sched->rank;
 
     switch (o->buffer) {
@@ -95,7 +98,7 @@ static bool owner_ok(const form_t *f, const gdr_operand_t *o, bool output)
     }
 }
 
-static bool inside(const form_t *f, const gdr_operand_t *o)
+static bool inside(const form_t *f, const gdr_operand_t *o, uint64_t bytes)
 {
     const gdr_layout_t *l = f->check->layout;
     uint64_t end = f->sched->bytes, start = o->offset;
@@ -105,7 +108,13 @@ static bool inside(const form_t *f, const gdr_operand_t *o)
             return false;
         end = l->shape.nslots * l->chunk_bytes - o->slot * l->chunk_bytes;
     }
-    return start <= end && f->step->bytes <= end - start;
+    return start <= end && bytes <= end - start;
+}
+
+/* Of operand i; the outputs follow the inputs. */
+static uint64_t operand_bytes(const gdr_step_t *s, uint32_t i)
+{
+    return i < s->nin ? gdr_step_input_bytes(s, i) : s->bytes;
 }
 
 /* In place SEND and RECV are one memory. */
@@ -114,15 +123,15 @@ static bool same_memory(const gdr_operand_t *a, const gdr_operand_t *b)
     return a->rank == b->rank && (a->buffer == GDR_BUFFER_SLOT) == (b->buffer == GDR_BUFFER_SLOT);
 }
 
-static bool overlaps(const form_t *f, const gdr_operand_t *a, const gdr_operand_t *b,
-                     bool may_be_equal)
+/* Operands i and j. */
+static bool overlaps(const form_t *f, uint32_t i, uint32_t j, bool may_be_equal)
 {
+    const gdr_operand_t *a = check_in(f->sched, f->step, i), *b = check_in(f->sched, f->step, j);
     uint64_t x = check_address(f->check, a), y = check_address(f->check, b);
-    uint64_t bytes = f->step->bytes;
 
     if (!same_memory(a, b) || (may_be_equal && x == y))
         return false;
-    return x < y + bytes && y < x + bytes;
+    return x < y + operand_bytes(f->step, j) && y < x + operand_bytes(f->step, i);
 }
 
 static gdr_status_t check_operands(form_t *f)
@@ -134,14 +143,14 @@ static gdr_status_t check_operands(form_t *f)
 
         if (!owner_ok(f, o, i >= s->nin))
             return wrong(f, "an operand in a buffer that this step may not touch");
-        if (!inside(f, o))
+        if (!inside(f, o, operand_bytes(s, i)))
             return wrong(f, "an operand leaves its buffer");
     }
     for (uint32_t i = 0; i < s->nout; i++)
         for (uint32_t j = 0; j < s->nin; j++)
-            if (overlaps(f, check_out(f->sched, s, i), check_in(f->sched, s, j), true))
+            if (overlaps(f, s->nin + i, j, s->kind != GDR_STEP_GATHER))
                 return wrong(f, "an output overlaps an input partly");
-    if (s->nout == 2 && overlaps(f, check_out(f->sched, s, 0), check_out(f->sched, s, 1), false))
+    if (s->nout == 2 && overlaps(f, s->nin, s->nin + 1U, false))
         return wrong(f, "the outputs overlap");
     return GDR_OK;
 }

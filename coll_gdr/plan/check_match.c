@@ -175,7 +175,7 @@ static bool reads(const check_t *check, const gdr_sched_t *sched, const gdr_step
         uint64_t at = check_address(check, in);
 
         if (in->buffer == GDR_BUFFER_SLOT && in->rank == sched->rank && at < to &&
-            from < at + step->bytes)
+            from < at + gdr_step_input_bytes(step, i))
             return true;
     }
     return false;

@@ -229,7 +229,9 @@ static gdr_status_t touch_all(race_t *race, uint32_t node, int32_t owner, bool u
         const gdr_operand_t *o = check_in(sched, step, i);
 
         if (o->rank == owner && (o->buffer != GDR_BUFFER_SLOT) == user)
-            status = touch(race, node, check_address(check, o), step->bytes, i >= step->nin);
+            status =
+                touch(race, node, check_address(check, o),
+                      i < step->nin ? gdr_step_input_bytes(step, i) : step->bytes, i >= step->nin);
     }
     return status;
 }

@@ -35,6 +35,8 @@ typedef struct value {
     const gdr_step_t *step;
     const gdr_sched_t *sched;
     uint32_t index;
+    uint32_t first, nin;     /* inputs that are combined: all of the step's, or one of a GATHER */
+    uint64_t skipped, bytes; /* of the outputs before what these make, and what they make */
 } value_t;
 
 static gdr_status_t wrong(value_t *v, const char *what)
@@ -127,7 +129,7 @@ static gdr_status_t load(value_t *v, const gdr_operand_t *o, uint64_t skip, piec
 
     if (o->buffer == GDR_BUFFER_SEND) {
         *piece = (piece_t){
-            .to = v->step->bytes - skip, .place = at, .run = v->run, .symbol = (uint32_t)o->rank};
+            .to = v->bytes - skip, .place = at, .run = v->run, .symbol = (uint32_t)o->rank};
         return GDR_OK;
     }
     i = find(m, at);
@@ -214,15 +216,15 @@ static gdr_status_t write_output(value_t *v, const gdr_operand_t *o, uint64_t sk
     return status;
 }
 
-/* Executes a step for as many bytes as all inputs hold one symbol each. */
+/* Executes `bytes` for as many bytes as all inputs hold one symbol each. */
 static gdr_status_t execute_piece(value_t *v, uint64_t done, uint64_t *length)
 {
     uint32_t in[GDR_STEP_MAX_IN];
     gdr_status_t status = GDR_OK;
     piece_t first = {0}, next = {0};
 
-    for (uint32_t i = 0; i < v->step->nin; i++) {
-        status = load(v, check_in(v->sched, v->step, i), done, &next);
+    for (uint32_t i = 0; i < v->nin; i++) {
+        status = load(v, check_in(v->sched, v->step, v->first + i), done, &next);
         if (status != GDR_OK)
             return status;
         if (i == 0)
@@ -233,19 +235,32 @@ static gdr_status_t execute_piece(value_t *v, uint64_t done, uint64_t *length)
             first.to = next.to;
         in[i] = next.symbol;
     }
-    if (first.to > v->step->bytes - done)
-        first.to = v->step->bytes - done;
-    status = combine(v, in, v->step->nin, &first.symbol);
+    if (first.to > v->bytes - done)
+        first.to = v->bytes - done;
+    status = combine(v, in, v->nin, &first.symbol);
     for (uint32_t i = 0; i < v->step->nout && status == GDR_OK; i++)
-        status = write_output(v, check_out(v->sched, v->step, i), done, first);
+        status = write_output(v, check_out(v->sched, v->step, i), v->skipped + done, first);
     *length = first.to;
+    return status;
+}
+
+static gdr_status_t execute_inputs(value_t *v, uint32_t first, uint32_t nin, uint64_t skipped)
+{
+    gdr_status_t status = GDR_OK;
+    uint64_t length = 0;
+
+    v->first = first;
+    v->nin = nin;
+    v->skipped = skipped;
+    v->bytes = gdr_step_input_bytes(v->step, first);
+    for (uint64_t done = 0; done < v->bytes && status == GDR_OK; done += length)
+        status = execute_piece(v, done, &length);
     return status;
 }
 
 static gdr_status_t execute(value_t *v, const check_node_t *node)
 {
     gdr_status_t status = GDR_OK;
-    uint64_t length = 0;
 
     v->run = node->run;
     v->rank = node->rank;
@@ -254,8 +269,10 @@ static gdr_status_t execute(value_t *v, const check_node_t *node)
     v->step = &v->sched->steps[node->step];
     if (v->step->kind == GDR_STEP_WAIT)
         return GDR_OK;
-    for (uint64_t done = 0; done < v->step->bytes && status == GDR_OK; done += length)
-        status = execute_piece(v, done, &length);
+    if (v->step->kind != GDR_STEP_GATHER)
+        return execute_inputs(v, 0, v->step->nin, 0);
+    for (uint32_t i = 0; i < v->step->nin && status == GDR_OK; i++)
+        status = execute_inputs(v, i, 1, i * v->step->block);
     return status;
 }
 

@@ -186,12 +186,12 @@ uint32_t gdr_circulant_copy_results(const gdr_circulant_t *c, uint32_t copies[2]
 
     for (uint32_t i = 0; i < n; i++) {
         gdr_operand_t from = block_at(c, c->r, runs[i].first);
-        gdr_operand_t to[2] = {
-            gdr_operand_recv(c->build, runs[i].user),
-            gdr_operand_slot(from.rank, c->result, runs[i].user - c->user)};
+        gdr_operand_t to[2] = {gdr_operand_recv(c->build, runs[i].user),
+                               gdr_operand_slot(from.rank, c->result, runs[i].user - c->user)};
 
-        copies[i] = c->relays ? gdr_build_copy_twice(c->build, from, to, runs[i].bytes)
-                              : gdr_build_copy(c->build, from, to[0], runs[i].bytes);
+        copies[i] = c->relays && !c->apart
+                        ? gdr_build_copy_twice(c->build, from, to, runs[i].bytes)
+                        : gdr_build_copy(c->build, from, to[c->apart], runs[i].bytes);
         gdr_circulant_after(c); /* in place: the input has been read */
     }
     return n;

@@ -29,9 +29,9 @@ static inline uint32_t gdr_peers_put_to(const gdr_plan_request_t *request)
     return (uint32_t)request->size - (gdr_has_mapped(request) ? request->topology->least : 1);
 }
 
-/* Into *work, which is that of puts: kernels read what would be put inside the node, so many of
- * them one after the other. */
-void gdr_work_mapped(uint64_t readers, gdr_work_t *work);
+/* Into *work, which is that of puts: kernels read the results of so many peers, and of this rank,
+ * instead of `copies` of what was put. */
+void gdr_work_mapped(uint64_t peers, uint64_t copies, gdr_work_t *work);
 
 /* The number of `peer`, which is not mapped, among those peers of `rank`. */
 static inline uint32_t gdr_put_place(const gdr_topology_t *t, uint32_t rank, uint32_t peer)

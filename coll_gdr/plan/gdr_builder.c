@@ -179,6 +179,25 @@ uint32_t gdr_build_reduce(gdr_build_t *build, const gdr_operand_t *in, uint32_t 
     return append(build, step, in, out);
 }
 
+uint32_t gdr_build_gather(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,
+                          gdr_operand_t to, uint64_t block, uint64_t bytes)
+{
+    gdr_step_t step = {.kind = GDR_STEP_GATHER,
+                       .nin = (uint8_t)nin,
+                       .nout = 1,
+                       .bytes = bytes,
+                       .block = block,
+                       .peer = -1};
+
+    if (nin < 1 || nin > GDR_STEP_MAX_IN || bytes <= (nin - 1) * block || bytes > nin * block) {
+        build->status = build->status == GDR_OK ? GDR_ERR_INVALID : build->status;
+        return GDR_BUILD_NONE;
+    }
+    if (nin == 1)
+        return gdr_build_copy(build, in[0], to, bytes);
+    return append(build, step, in, &to);
+}
+
 void gdr_build_after(gdr_build_t *build, uint32_t step)
 {
     gdr_sched_t *s = build->sched;

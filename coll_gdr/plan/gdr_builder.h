@@ -51,6 +51,12 @@ uint32_t gdr_build_copy_twice(gdr_build_t *build, gdr_operand_t from, const gdr_
 uint32_t gdr_build_reduce(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,
                           const gdr_operand_t *out, uint32_t nout, uint64_t bytes);
 
+/* in[0], in[1], ... one behind the other: `bytes` in all, `block` of each but the last, which has
+ * what is left (more than nothing, no more than `block`). nin in 1..GDR_STEP_MAX_IN; of one it is a
+ * copy. No input overlaps the output. */
+uint32_t gdr_build_gather(gdr_build_t *build, const gdr_operand_t *in, uint32_t nin,
+                          gdr_operand_t to, uint64_t block, uint64_t bytes);
+
 /* REDUCEs that p >= 2 inputs need, each but the first with the result of the one before. */
 static inline uint64_t gdr_build_reductions(uint64_t p)
 {

@@ -20,10 +20,10 @@ gdr_status_t gdr_check_fail(check_t *check, gdr_check_fault_t fault, const char 
 
 static const char *step_kind(const gdr_sched_t *sched, uint32_t step)
 {
-    static const char *const names[] = {"put", "signal", "wait", "reduce", "copy"};
+    static const char *const names[] = {"put", "signal", "wait", "reduce", "copy", "gather"};
     uint8_t kind = step < sched->nsteps ? sched->steps[step].kind : UINT8_MAX;
 
-    return kind <= GDR_STEP_COPY ? names[kind] : "unknown";
+    return kind <= GDR_STEP_GATHER ? names[kind] : "unknown";
 }
 
 check_name_t gdr_check_step_name(const gdr_sched_t *sched, const char *kind, uint32_t step)

@@ -43,7 +43,8 @@ typedef struct gdr_circulant {
     const void *ctx;
     bool from_send;            /* blocks below p / 2 are still in SEND: step 0 reads them there */
     bool relays;               /* the result is for others, too: in the user's order, in this */
-    uint32_t result;           /* slot of the member */
+    uint32_t result;           /* slot of the member, */
+    bool apart;                /* and only there: whoever takes it writes RECV, too */
     uint32_t ready[2], nready; /* the newest steps that put something into the blocks */
 
     uint32_t nsteps;
@@ -79,8 +80,8 @@ void gdr_circulant_gather_wait(gdr_circulant_t *c, uint32_t k);
 
 /* The newest step comes after all of this: all blocks are complete, and the input was read. */
 void gdr_circulant_after(const gdr_circulant_t *c);
-/* Copies what others have finished to RECV, or, if it is relayed, all there and to its slot. Into
- * copies[] the steps; their number. */
+/* Copies what others have finished to RECV, or, if it is relayed, all to its slot and, unless
+ * apart, to RECV. Into copies[] the steps; their number. */
 uint32_t gdr_circulant_copy_results(const gdr_circulant_t *c, uint32_t copies[2]);
 
 #endif

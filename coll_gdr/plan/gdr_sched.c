@@ -33,7 +33,8 @@ static bool reads(const gdr_sched_t *sched, const gdr_step_t *step, const gdr_op
                   uint64_t bytes, uint64_t chunk_bytes)
 {
     for (uint32_t i = 0; i < step->nin; i++)
-        if (overlap(&sched->operands[step->operand + i], step->bytes, region, bytes, chunk_bytes))
+        if (overlap(&sched->operands[step->operand + i], gdr_step_input_bytes(step, i), region,
+                    bytes, chunk_bytes))
             return true;
     return false;
 }
@@ -99,9 +100,9 @@ gdr_status_t gdr_sched_derive_credits(gdr_sched_t *sched, uint64_t chunk_bytes)
 
 static const char *kind_name(uint8_t kind)
 {
-    static const char *const names[] = {"put", "signal", "wait", "reduce", "copy"};
+    static const char *const names[] = {"put", "signal", "wait", "reduce", "copy", "gather"};
 
-    return kind <= GDR_STEP_COPY ? names[kind] : "?";
+    return kind <= GDR_STEP_GATHER ? names[kind] : "?";
 }
 
 static void print_operand(FILE *file, const gdr_operand_t *o)
@@ -119,6 +120,8 @@ static void print_step(FILE *file, const gdr_sched_t *sched, uint32_t index)
     const gdr_step_t *step = &sched->steps[index];
 
     fprintf(file, "%4" PRIu32 " %-6s %" PRIu64 " B", index, kind_name(step->kind), step->bytes);
+    if (step->kind == GDR_STEP_GATHER)
+        fprintf(file, " of %" PRIu64, step->block);
     for (uint32_t i = 0; i < step->nin; i++)
         print_operand(file, &sched->operands[step->operand + i]);
     if (step->nout > 0)

@@ -32,7 +32,8 @@ typedef enum gdr_step_kind {
     GDR_STEP_SIGNAL, /* the peer's flag alone: own slots may be read there, or were read here */
     GDR_STEP_WAIT,   /* own flag; out[0]: where the peer's PUT has put its data (none for SIGNAL) */
     GDR_STEP_REDUCE, /* out = in[0] op in[1] op ... in this order; 2..MAX_IN inputs, 1..2 outputs */
-    GDR_STEP_COPY    /* out = in[0]; 1..2 outputs */
+    GDR_STEP_COPY,   /* out = in[0]; 1..2 outputs */
+    GDR_STEP_GATHER  /* out[0] = in[0], in[1], ... one behind the other; 2..MAX_IN inputs */
 } gdr_step_kind_t;
 
 enum { GDR_STEP_MAX_IN = 8, GDR_STEP_MAX_OUT = 2 };
@@ -54,7 +55,8 @@ typedef struct gdr_step {
     uint8_t kind; /* gdr_step_kind_t */
     uint8_t nin, nout;
     uint32_t operand; /* index of in[0] in operands[]; the outputs follow the inputs */
-    uint64_t bytes;   /* of every operand */
+    uint64_t bytes;   /* of every operand; GATHER: of the output */
+    uint64_t block;   /* GATHER: of every input but the last one, which may be shorter; else 0 */
     int32_t peer;     /* PUT, SIGNAL: receiver; WAIT: sender; else -1 */
     uint32_t flag;    /* PUT, SIGNAL: flag index at the peer; WAIT: own flag index */
     uint32_t channel; /* PUT, SIGNAL: own channel index; WAIT: the sender's channel index */
@@ -62,6 +64,22 @@ typedef struct gdr_step {
     uint32_t dep;     /* deps[dep .. dep + ndep - 1]: earlier steps that must be done */
     uint32_t ndep;
 } gdr_step_t;
+
+/* Bytes of input i: all of the step's, or what a GATHER takes of it; */
+static inline uint64_t gdr_step_input_bytes(const gdr_step_t *step, uint32_t i)
+{
+    uint64_t at = i * step->block, rest = step->bytes > at ? step->bytes - at : 0;
+
+    if (step->kind != GDR_STEP_GATHER)
+        return step->bytes;
+    return rest < step->block ? rest : step->block;
+}
+
+/* and of all of them: what a kernel reads. */
+static inline uint64_t gdr_step_reads(const gdr_step_t *step)
+{
+    return step->kind == GDR_STEP_GATHER ? step->bytes : step->bytes * step->nin;
+}
 
 /* A credit that this rank owes: for WAIT step `wait`, after all of readers[first .. first+n-1]. */
 typedef struct gdr_credit {

@@ -14,23 +14,14 @@
  * comes in between nodes, and the result for the others in the user's order, for each turn.
  *
  * Where ranks map the windows of their node nothing is put inside it: an owner's kernels read the
- * others' parts, theirs read its result, and say so. Instead of incoming parts there is a slot for
- * partial results, for each turn.
+ * others' parts; one kernel of each rank gathers the results of all rails (of eight, where they are
+ * more), its own ones too, which then lie side by side in RECV; and says so. Instead of incoming
+ * parts there is a slot for partial results, for each turn.
  */
-#include "plan/gdr_algorithms.h"
 #include "plan/gdr_circulant.h"
-#include "plan/gdr_topology.h"
+#include "plan/gdr_hierarchical.h"
 
 #include <stdlib.h>
-
-enum { ARRIVAL_SLOTS = 2 }; /* a block, and what rounding (M - 1) parts of it up takes */
-
-typedef struct needs {
-    uint32_t rails, nodes;
-    uint32_t parts; /* incoming from a node's ranks, of the rank that has most */
-    uint32_t turns; /* rails of the rank that owns most */
-    uint32_t steps; /* of one half between nodes */
-} needs_t;
 
 typedef struct hier hier_t;
 
@@ -48,124 +39,12 @@ typedef struct rail {
 struct hier {
     gdr_build_t *build;
     const gdr_topology_t *topology;
-    needs_t needs;
+    gdr_hier_needs_t needs;
     gdr_blocks_t blocks;
     int32_t rank;
     uint32_t n, local; /* ranks of the node, and which one this is */
-    uint32_t taken;    /* the last step that reads another's result */
     rail_t *rails;
 };
-
-static needs_t needs_of(const gdr_topology_t *t)
-{
-    needs_t needs = {.rails = t->most, .nodes = t->nnodes};
-
-    needs.turns = (uint32_t)gdr_div_up(t->most, t->least);
-    needs.steps = gdr_circulant_steps(t->nnodes);
-    for (uint32_t i = 0; i < t->nnodes; i++) {
-        uint32_t n = gdr_topology_ranks(t, i);
-
-        needs.parts =
-            (uint32_t)gdr_max_u64(needs.parts, gdr_div_up(needs.rails, n) * (uint64_t)(n - 1));
-    }
-    return needs;
-}
-
-/* Flags behind all others: a rank of the node has read a result. */
-static uint32_t first_read(const needs_t *needs)
-{
-    return needs->rails + needs->parts + needs->turns * 2 * needs->steps;
-}
-
-static uint32_t part_slots(const needs_t *needs, const gdr_topology_t *t)
-{
-    return t->mapped ? needs->turns : needs->parts;
-}
-
-static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
-{
-    const gdr_topology_t *t = request->topology;
-    uint32_t flags;
-    needs_t needs;
-
-    if (t == NULL || t->nnodes < 2 || t->most < 2 || !request->commutative)
-        return false;
-    needs = needs_of(t);
-    flags = first_read(&needs);
-    if (t->mapped)
-        flags += (uint32_t)gdr_max_u64(needs.parts, needs.rails);
-    *shape = (gdr_shape_t){
-        .nslots = needs.rails + part_slots(&needs, t) + needs.turns * (ARRIVAL_SLOTS + 1),
-        .nflags = flags,
-        .nchannels = flags,
-        .seg_chunks = needs.rails,
-        .least_chunk = needs.nodes * gdr_blocks_unit(request->type_bytes) * request->type_bytes};
-    return true;
-}
-
-/* Of a rank that owns `own` rails in a node of n. */
-static gdr_work_t work_of(const needs_t *needs, uint64_t n, uint64_t own, uint64_t bytes)
-{
-    uint64_t block = gdr_div_up(bytes, needs->rails), part = gdr_div_up(block, needs->nodes);
-    uint64_t reductions = n < 2 ? 1 : gdr_build_reductions(n), away = needs->rails - own;
-    uint64_t between = own * (block - part), inside = (away + own * (n - 1)) * block;
-    uint64_t launches = own + 1 + own * (2 * reductions + 2 * (uint64_t)needs->steps - 1);
-    uint64_t reduced = own * (n + 1 + 2 * (reductions - 1)) * block;
-
-    /* Others' blocks: copied out, put, put back, copied to the result. Own ones: n inputs, partial
-     * results, the sum; between nodes added to, put twice; copied to where it is put from to the
-     * node's ranks, and to the result. */
-    return (gdr_work_t){.link = {[GDR_LINK_NET] = {own * 2 * needs->steps, 2 * between,
-                                                   2 * (uint64_t)needs->steps, 2 * between},
-                                 [GDR_LINK_NODE] = {away + own * (n - 1), inside, 2, inside}},
-                        .sent = 2 * between + inside,
-                        .senders = n,
-                        .kernels = launches + 2 * own + own + 1,
-                        .touched = (2 + 2 + 2) * away * block + reduced +
-                                   own * (2 * (n - 1) + 3) * block + (3 + 4) * between,
-                        .way = {3 + reductions + needs->steps, launches + 2 * own + own + 1,
-                                4 * away * block + reduced + 3 * between + 3 * own * block}};
-}
-
-static void keep_greater_flow(gdr_flow_t *flow, const gdr_flow_t *other)
-{
-    flow->puts = gdr_max_u64(flow->puts, other->puts);
-    flow->sent = gdr_max_u64(flow->sent, other->sent);
-    flow->steps = gdr_max_u64(flow->steps, other->steps);
-    flow->passed = gdr_max_u64(flow->passed, other->passed);
-}
-
-static void keep_greater(gdr_work_t *work, const gdr_work_t *other)
-{
-    for (uint32_t i = 0; i < GDR_LINKS; i++)
-        keep_greater_flow(&work->link[i], &other->link[i]);
-    work->sent = gdr_max_u64(work->sent, other->sent);
-    work->senders = gdr_max_u64(work->senders, other->senders);
-    work->kernels = gdr_max_u64(work->kernels, other->kernels);
-    work->touched = gdr_max_u64(work->touched, other->touched);
-    work->way.kernels = gdr_max_u64(work->way.kernels, other->way.kernels);
-    work->way.launches = gdr_max_u64(work->way.launches, other->way.launches);
-    work->way.touched = gdr_max_u64(work->way.touched, other->way.touched);
-}
-
-/* Of the rank that has most of each. */
-static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *work)
-{
-    needs_t needs = needs_of(request->topology);
-
-    *work = (gdr_work_t){0};
-    for (uint32_t i = 0; i < needs.nodes; i++) {
-        uint64_t n = gdr_topology_ranks(request->topology, i);
-
-        for (uint64_t own = needs.rails / n; own <= gdr_div_up(needs.rails, n); own++) {
-            gdr_work_t w = work_of(&needs, n, own, bytes);
-
-            keep_greater(work, &w);
-        }
-    }
-    if (gdr_has_mapped(request))
-        gdr_work_mapped(3 * (uint64_t)(needs.rails - 1), work);
-}
 
 static uint64_t rail_bytes(const hier_t *h, uint32_t rail)
 {
@@ -195,7 +74,7 @@ static uint32_t part_of(const hier_t *h, uint32_t rail, uint32_t local)
 /* The owner's result has been read by another rank of its node. */
 static gdr_edge_t read_edge(const hier_t *h, uint32_t rail, uint32_t reader)
 {
-    uint32_t owner = h->rails[rail].owner, first = first_read(&h->needs);
+    uint32_t owner = h->rails[rail].owner, first = gdr_hier_first_read(&h->needs);
 
     return (gdr_edge_t){.peer = rank_at(h, owner == h->local ? reader : owner),
                         .flag = first + part_of(h, rail, reader) - h->needs.rails,
@@ -212,13 +91,19 @@ static gdr_circulant_member_t member(const void *ctx, uint32_t index)
     const rail_t *rail = ctx;
     const hier_t *h = rail->hier;
     uint32_t n = gdr_topology_ranks(h->topology, index), turn = rail->number / n;
-    uint32_t behind = h->needs.rails + part_slots(&h->needs, h->topology);
+    uint32_t behind = h->needs.rails + gdr_hier_part_slots(&h->needs, h->topology);
 
     return (gdr_circulant_member_t){
         .rank = h->topology->members[h->topology->first[index] + rail->number % n],
         .offset = rail->number * h->blocks.block * h->blocks.type_bytes,
-        .arrivals = behind + turn * ARRIVAL_SLOTS,
+        .arrivals = behind + turn * GDR_HIER_ARRIVAL_SLOTS,
         .number = h->needs.rails + h->needs.parts + turn * 2 * h->needs.steps};
+}
+
+/* Results are read where they were made, own ones too: all of them with one kernel. */
+static bool is_gathered(const hier_t *h)
+{
+    return h->topology->mapped && h->n > 1;
 }
 
 static void open_rails(hier_t *h)
@@ -233,18 +118,19 @@ static void open_rails(hier_t *h)
         rail->turn = j / n;
         rail->owner = j % n;
         rail->copied = rail->waits = GDR_BUILD_NONE;
-        rail->circulant =
-            (gdr_circulant_t){.build = h->build,
-                              .blocks = gdr_blocks_make(rail_bytes(h, j) / h->blocks.type_bytes,
-                                                        h->needs.nodes, h->blocks.type_bytes),
-                              .user = gdr_blocks_offset(&h->blocks, j),
-                              .p = h->needs.nodes,
-                              .r = h->topology->node[h->rank],
-                              .relays = true,
-                              .result = h->needs.rails + part_slots(&h->needs, h->topology) +
-                                        h->needs.turns * ARRIVAL_SLOTS + rail->turn,
-                              .member = member,
-                              .ctx = rail};
+        rail->circulant = (gdr_circulant_t){
+            .build = h->build,
+            .blocks = gdr_blocks_make(rail_bytes(h, j) / h->blocks.type_bytes, h->needs.nodes,
+                                      h->blocks.type_bytes),
+            .user = gdr_blocks_offset(&h->blocks, j),
+            .p = h->needs.nodes,
+            .r = h->topology->node[h->rank],
+            .relays = true,
+            .apart = is_gathered(h),
+            .result = h->needs.rails + gdr_hier_part_slots(&h->needs, h->topology) +
+                      h->needs.turns * GDR_HIER_ARRIVAL_SLOTS + rail->turn,
+            .member = member,
+            .ctx = rail};
         gdr_circulant_init(&rail->circulant);
     }
 }
@@ -393,10 +279,10 @@ static void exchange_between_nodes(hier_t *h)
 static gdr_operand_t result_slot(const hier_t *h, uint32_t rail)
 {
     const rail_t *r = &h->rails[rail];
-    uint32_t behind = h->needs.rails + part_slots(&h->needs, h->topology);
+    uint32_t behind = h->needs.rails + gdr_hier_part_slots(&h->needs, h->topology);
 
     return gdr_operand_slot(rank_at(h, r->owner),
-                            behind + h->needs.turns * ARRIVAL_SLOTS + r->turn, 0);
+                            behind + h->needs.turns * GDR_HIER_ARRIVAL_SLOTS + r->turn, 0);
 }
 
 static void give_result(hier_t *h, const rail_t *rail)
@@ -426,23 +312,62 @@ static gdr_edge_t result_edge(const hier_t *h, uint32_t rail)
                         .channel = part_of(h, rail, h->local)};
 }
 
-/* Reads what the owner has finished, and says so. */
-static void read_result(hier_t *h, uint32_t rail)
+/* The newest step comes after the rail's result is there. So is this rank's part of it then, which
+ * means that the input has been read, where the result takes its place. */
+static void after_result(hier_t *h, const rail_t *rail)
 {
-    uint64_t bytes = rail_bytes(h, rail), user = gdr_blocks_offset(&h->blocks, rail);
-    uint32_t wait = gdr_build_await(h->build, result_edge(h, rail)), copy = GDR_BUILD_NONE;
+    for (uint32_t i = 0; i < rail->nresults; i++)
+        gdr_build_after(h->build, rail->results[i]);
+    if (rail->owner != h->local)
+        gdr_build_after(h->build, rail->waits);
+}
 
-    if (bytes > 0) {
-        copy = gdr_build_copy(h->build, result_slot(h, rail), gdr_operand_recv(h->build, user),
-                              bytes);
-        gdr_build_after(h->build, wait);
-        gdr_build_after(h->build, h->rails[rail].copied); /* in place: the input has been read */
-        gdr_build_after(h->build, h->taken);
-        h->taken = copy;
+/* Reads what the owners of rails first .. end - 1 have finished, with one kernel. */
+static uint32_t read_results(hier_t *h, uint32_t first, uint32_t end)
+{
+    uint64_t bytes = gdr_blocks_bytes(&h->blocks, first, end);
+    uint64_t user = gdr_blocks_offset(&h->blocks, first);
+    gdr_operand_t in[GDR_STEP_MAX_IN];
+    uint32_t nin = 0, step;
+
+    for (uint32_t j = first; j < end && rail_bytes(h, j) > 0; j++)
+        in[nin++] = result_slot(h, j);
+    if (nin == 0)
+        return GDR_BUILD_NONE;
+    step = gdr_build_gather(h->build, in, nin, gdr_operand_recv(h->build, user),
+                            h->blocks.block * h->blocks.type_bytes, bytes);
+    for (uint32_t j = first; j < first + nin; j++)
+        after_result(h, &h->rails[j]);
+    return step;
+}
+
+/* Waits for the results of rails first .. end - 1, reads them, and says so. */
+static void take_mapped(hier_t *h, uint32_t first, uint32_t end)
+{
+    uint32_t gather;
+
+    for (uint32_t j = first; j < end; j++)
+        if (!is_own(h, j))
+            h->rails[j].waits = gdr_build_await(h->build, result_edge(h, j));
+    gather = read_results(h, first, end);
+    for (uint32_t j = first; j < end; j++) {
+        if (is_own(h, j))
+            continue;
+        gdr_build_signal(h->build, read_edge(h, j, h->local));
+        gdr_build_after(h->build, rail_bytes(h, j) > 0 ? gather : h->rails[j].waits);
     }
-    gdr_build_signal(h->build, read_edge(h, rail, h->local));
-    gdr_build_after(h->build, wait);
-    gdr_build_after(h->build, copy);
+}
+
+/* As many as a kernel takes at once, beginning with the own one. */
+static void take_all_mapped(hier_t *h)
+{
+    uint32_t n = (uint32_t)gdr_div_up(h->needs.rails, GDR_STEP_MAX_IN);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t first = (h->local / GDR_STEP_MAX_IN + i) % n * GDR_STEP_MAX_IN;
+
+        take_mapped(h, first, (uint32_t)gdr_min_u64(first + GDR_STEP_MAX_IN, h->needs.rails));
+    }
 }
 
 /* Results that were put side by side, of others' rails first .. end - 1, with one kernel. */
@@ -460,21 +385,17 @@ static void copy_results(hier_t *h, uint32_t first, uint32_t end)
     }
 }
 
-/* What the owners of others' rails have finished. */
-static void take_results(hier_t *h)
+/* What the owners of others' rails have finished, and put here. */
+static void take_put(hier_t *h)
 {
     for (uint32_t i = 1; i <= h->needs.rails; i++) {
         uint32_t j = (h->local + i) % h->needs.rails;
 
-        if (is_own(h, j))
-            continue;
-        if (h->topology->mapped)
-            read_result(h, j);
-        else
+        if (!is_own(h, j))
             h->rails[j].waits = gdr_build_wait(h->build, result_edge(h, j),
                                                block_slot(h, h->rank, j), rail_bytes(h, j));
     }
-    for (uint32_t first = 0, j = 0; j <= h->needs.rails && !h->topology->mapped; j++)
+    for (uint32_t first = 0, j = 0; j <= h->needs.rails; j++)
         if (j == h->needs.rails || is_own(h, j)) {
             copy_results(h, first, j);
             first = j + 1;
@@ -498,7 +419,10 @@ static void gather_in_node(hier_t *h)
     }
     for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
         give_result(h, &h->rails[j]);
-    take_results(h);
+    if (is_gathered(h))
+        take_all_mapped(h);
+    else
+        take_put(h);
     for (uint32_t j = h->local; j < h->needs.rails; j += h->n)
         await_readers(h, &h->rails[j]);
 }
@@ -509,7 +433,7 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
     const gdr_topology_t *t = request->topology;
     hier_t h = {.build = b,
                 .topology = t,
-                .needs = needs_of(t),
+                .needs = gdr_hier_needs(t),
                 .rank = request->rank,
                 .n = gdr_topology_ranks(t, t->node[request->rank]),
                 .local = t->local[request->rank]};
@@ -520,7 +444,6 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
     h.rails = calloc(h.needs.rails, sizeof(*h.rails));
     if (h.rails == NULL)
         return GDR_ERR_NO_MEMORY;
-    h.taken = GDR_BUILD_NONE;
     open_rails(&h);
     scatter_in_node(&h);
     for (uint32_t j = h.local; j < h.needs.rails; j += h.n)
@@ -532,4 +455,4 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
 }
 
 const gdr_algorithm_t gdr_algorithm_hierarchical = {
-    .name = "hierarchical", .shape = shape, .work = work, .build = build};
+    .name = "hierarchical", .shape = gdr_hier_shape, .work = gdr_hier_work, .build = build};

@@ -12,7 +12,8 @@ libgdr_plan_la_SOURCES = \
 	coll_gdr/plan/gdr_blocks.h coll_gdr/plan/oneshot.c coll_gdr/plan/knomial.c \
 	coll_gdr/plan/twoshot.c coll_gdr/plan/ring.c \
 	coll_gdr/plan/gdr_circulant.h coll_gdr/plan/circulant_steps.c coll_gdr/plan/circulant.c \
-	coll_gdr/plan/gdr_topology.h coll_gdr/plan/topology.c coll_gdr/plan/hierarchical.c
+	coll_gdr/plan/gdr_topology.h coll_gdr/plan/topology.c coll_gdr/plan/hierarchical.c \
+	coll_gdr/plan/gdr_hierarchical.h coll_gdr/plan/hierarchical_work.c
 
 # The checker: for tests and authors of algorithms, not in the plugin.
 noinst_LTLIBRARIES += libgdr_plan_check.la

@@ -13,7 +13,9 @@
  * Between two ranks that map each other's windows nothing is put: r's kernels read q's outgoing
  * copy of block r, and q's result where it was made, and r tells q when that is done. That q's
  * copies have been read q learns with the result. So incoming slots are for the other peers alone,
- * and the result has a slot of its own behind them.
+ * and the result has a slot of its own behind them. Results side by side are gathered by one kernel
+ * for up to eight of them, the own one among them: it waits for all, but saves launches, which take
+ * longer than the ranks of a node are apart.
  */
 #include "plan/gdr_algorithms.h"
 #include "plan/gdr_blocks.h"
@@ -27,9 +29,9 @@ typedef struct twoshot {
     uint32_t p, r;
     uint32_t result_slot;
     uint64_t own_bytes; /* of block r */
+    bool apart;         /* the result goes to RECV together with others */
     bool only;          /* the message is this segment: flags of empty blocks are left out */
     uint32_t copy_low, copy_high, waits, result; /* steps; waits: the first of p - 1 */
-    uint32_t taken;                              /* the last step that reads another's result */
 } twoshot_t;
 
 static bool shape(const gdr_plan_request_t *request, gdr_shape_t *shape)
@@ -67,7 +69,8 @@ static void work(const gdr_plan_request_t *request, uint64_t bytes, gdr_work_t *
     };
     gdr_work_to_all(request, 2, block, work);
     if (gdr_has_mapped(request))
-        gdr_work_mapped(request->topology->most - 1, work);
+        gdr_work_mapped(request->topology->most - 1, request->topology->nnodes > 1 ? 0 : copies,
+                        work);
 }
 
 static uint64_t block_bytes(const twoshot_t *t, uint32_t b)
@@ -95,6 +98,33 @@ static gdr_operand_t result_of(const twoshot_t *t, uint32_t rank)
 static bool is_mapped(const twoshot_t *t, uint32_t peer)
 {
     return gdr_topology_mapped(t->topology, (int32_t)t->r, (int32_t)peer);
+}
+
+/* This rank's kernels read the result of block q where it was made. */
+static bool is_read(const twoshot_t *t, uint32_t q)
+{
+    return q == t->r || is_mapped(t, q);
+}
+
+/* From `first` on: results that one kernel reads where they were made, or that are put here. */
+static uint32_t span_end(const twoshot_t *t, uint32_t first)
+{
+    bool read = is_read(t, first);
+    uint32_t end = first;
+
+    while (end < t->p && is_read(t, end) == read && (!read || end - first < GDR_STEP_MAX_IN))
+        end++;
+    return end;
+}
+
+/* The own block is one of several that one kernel reads. */
+static bool is_taken(const twoshot_t *t)
+{
+    uint32_t first = 0, end;
+
+    while ((end = span_end(t, first)) <= t->r)
+        first = end;
+    return end - first > 1;
 }
 
 /* Where this rank's kernels find a peer's part of block r. */
@@ -171,7 +201,7 @@ static uint32_t reduce_ranks(twoshot_t *t, uint32_t first, uint32_t end, uint32_
     for (uint32_t q = first; q < end; q++)
         in[nin++] = q == t->r ? gdr_operand_send(t->build, gdr_blocks_offset(&t->blocks, t->r))
                               : part_of(t, q);
-    if (end == t->p) /* final values only */
+    if (end == t->p && !t->apart) /* final values only */
         out[nout++] = recv;
     out[nout++] = result_of(t, t->r);
     step = gdr_build_reduce(t->build, in, nin, out, nout, t->own_bytes);
@@ -220,25 +250,45 @@ static void announce(twoshot_t *t)
     }
 }
 
-/* Reads the result of block q, and says so. One peer after the other, each rank from another one
- * on: else all would read from whoever is ready first, and share what it can send. */
-static void take(twoshot_t *t, uint32_t q, uint32_t copied_out)
+/* Reads the results of blocks first .. end - 1 where they were made, with one kernel: all links at
+ * once. That its input has been read, where a result takes its place, the word about the result
+ * implies. */
+static uint32_t read_results(twoshot_t *t, const uint32_t *after, uint32_t first, uint32_t end)
 {
-    uint32_t last = gdr_build_await(t->build, edge(t, q, t->r, RESULT));
+    uint64_t bytes = gdr_blocks_bytes(&t->blocks, first, end);
+    gdr_operand_t in[GDR_STEP_MAX_IN];
+    uint32_t nin = 0, step;
 
-    if (block_bytes(t, q) > 0) {
-        uint32_t wait = last;
+    for (uint32_t q = first; q < end && block_bytes(t, q) > 0; q++)
+        in[nin++] = result_of(t, q);
+    if (nin == 0)
+        return GDR_BUILD_NONE;
+    step = gdr_build_gather(t->build, in, nin,
+                            gdr_operand_recv(t->build, gdr_blocks_offset(&t->blocks, first)),
+                            t->blocks.block * t->blocks.type_bytes, bytes);
+    for (uint32_t i = 0; i < nin; i++)
+        gdr_build_after(t->build, after[i]);
+    return step;
+}
 
-        last = gdr_build_copy(t->build, result_of(t, q),
-                              gdr_operand_recv(t->build, gdr_blocks_offset(&t->blocks, q)),
-                              block_bytes(t, q));
-        gdr_build_after(t->build, copied_out); /* in place: the input has been read */
-        gdr_build_after(t->build, wait);
-        gdr_build_after(t->build, t->taken);
-        t->taken = last;
+/* Waits for the results of blocks first .. end - 1, the own one perhaps among them, reads them, and
+ * says so. */
+static void take_mapped(twoshot_t *t, uint32_t first, uint32_t end)
+{
+    uint32_t after[GDR_STEP_MAX_IN], gather;
+
+    for (uint32_t q = first; q < end; q++)
+        after[q - first] = q == t->r ? t->result
+                           : block_bytes(t, q) == 0 && t->only
+                               ? GDR_BUILD_NONE
+                               : gdr_build_await(t->build, edge(t, q, t->r, RESULT));
+    gather = read_results(t, after, first, end);
+    for (uint32_t q = first; q < end; q++) {
+        if (q == t->r || (block_bytes(t, q) == 0 && t->only))
+            continue;
+        gdr_build_signal(t->build, edge(t, t->r, q, HAS_READ));
+        gdr_build_after(t->build, block_bytes(t, q) > 0 ? gather : after[q - first]);
     }
-    gdr_build_signal(t->build, edge(t, t->r, q, HAS_READ));
-    gdr_build_after(t->build, last);
 }
 
 /* Waits for the results of blocks first .. end - 1, which are put here, and copies them to RECV
@@ -266,17 +316,19 @@ static void take_put(twoshot_t *t, uint32_t first, uint32_t end, uint32_t copied
         gdr_build_after(t->build, waits + i);
 }
 
-static void gather(twoshot_t *t, uint32_t first, uint32_t end, uint32_t copied_out)
+/* Those above the own block first, so that not all begin with the same ones. */
+static void gather(twoshot_t *t)
 {
-    for (uint32_t q = first; q <= end; q++) {
-        if (q < end && !is_mapped(t, q))
-            continue;
-        if (first < q)
-            take_put(t, first, q, copied_out);
-        first = q + 1;
-        if (q < end && (block_bytes(t, q) > 0 || !t->only))
-            take(t, q, copied_out);
-    }
+    for (uint32_t below = 0; below < 2; below++)
+        for (uint32_t first = 0, end; first < t->p; first = end) {
+            end = span_end(t, first);
+            if ((end <= t->r) != (below == 1))
+                continue;
+            if (!is_read(t, first))
+                take_put(t, first, end, first > t->r ? t->copy_high : t->copy_low);
+            else if (end - first > 1 || first != t->r)
+                take_mapped(t, first, end);
+        }
 }
 
 /* Those who map this rank's window have read the result. */
@@ -300,7 +352,6 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
                    .copy_low = GDR_BUILD_NONE,
                    .copy_high = GDR_BUILD_NONE,
                    .waits = GDR_BUILD_NONE,
-                   .taken = GDR_BUILD_NONE,
                    .result = GDR_BUILD_NONE};
 
     t.blocks = gdr_blocks_make(elements, t.p, request->type_bytes);
@@ -312,11 +363,11 @@ static gdr_status_t build(const gdr_plan_request_t *request, const gdr_layout_t 
         gdr_build_copy(b, gdr_operand_send(b, 0), gdr_operand_recv(b, 0), t.own_bytes);
         return b->status;
     }
+    t.apart = is_taken(&t);
     scatter(&t);
     reduce(&t);
     announce(&t);
-    gather(&t, t.r + 1, t.p, t.copy_high);
-    gather(&t, 0, t.r, t.copy_low);
+    gather(&t);
     await_readers(&t);
     return b->status;
 }

@@ -191,6 +191,35 @@ static void reduces_and_copies(void **state)
     assert_memory_equal(seen, (const char *)a + 1, sizeof(seen));
 }
 
+static void gathers(void **state)
+{
+    fixture_t *f = *state;
+    char data[4000], seen[3502];
+    gdr_dev_reduce_t gather = {.nin = 3,
+                               .nout = 1,
+                               .in = {f->memory, f->memory + 1501, f->memory + 3003},
+                               .out = {f->memory + 8195},
+                               .bytes = 3500,
+                               .block = 1500};
+
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (char)(i * 7 + i / 256);
+    fill(f, 0, data, sizeof(data));
+    memset(seen, 0x55, sizeof(seen));
+    fill(f, 8194, seen, sizeof(seen));
+    assert_int_equal(f->ops->reduce(f->stream, &gather), GDR_OK);
+    assert_int_equal(f->ops->sync(f->stream), GDR_OK);
+    fetch(f, 8194, seen, sizeof(seen));
+    assert_memory_equal(seen + 1, data, 1500);
+    assert_memory_equal(seen + 1501, data + 1501, 1500);
+    assert_memory_equal(seen + 3001, data + 3003, 500);
+    assert_true(seen[0] == 0x55 && seen[3501] == 0x55);
+    gather.bytes = 3000; /* nothing left for the third */
+    assert_int_equal(f->ops->reduce(f->stream, &gather), GDR_ERR_INVALID);
+    gather.bytes = 4501; /* more than three blocks */
+    assert_int_equal(f->ops->reduce(f->stream, &gather), GDR_ERR_INVALID);
+}
+
 static void refuses_what_has_no_kernel(void **state)
 {
     fixture_t *f = *state;
@@ -448,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(counts_managed_memory_as_device_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fresh_buffer_is_zero, setup, teardown),
         cmocka_unit_test_setup_teardown(reduces_and_copies, setup, teardown),
+        cmocka_unit_test_setup_teardown(gathers, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_has_no_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(an_abort_word_stops_kernels, setup, teardown),
         cmocka_unit_test_setup_teardown(words_order_streams, setup, teardown),

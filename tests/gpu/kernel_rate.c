@@ -70,6 +70,15 @@ static tune_load_t sum_of(uint32_t inputs, uint64_t bytes)
     return load;
 }
 
+/* One output of so many blocks. */
+static tune_load_t gather_of(uint32_t inputs, uint64_t bytes)
+{
+    tune_load_t load = sum_of(inputs, bytes);
+
+    load.reduce.block = bytes / inputs;
+    return load;
+}
+
 static double seconds_of(const tune_load_t *load)
 {
     double seconds, posting;
@@ -171,6 +180,8 @@ static void by_type(void)
     } kinds[] = {{GDR_OP_SUM, GDR_TYPE_FLOAT64}, {GDR_OP_SUM, GDR_TYPE_INT8},
                  {GDR_OP_SUM, GDR_TYPE_INT64},   {GDR_OP_PROD, GDR_TYPE_COMPLEX64},
                  {GDR_OP_MAX, GDR_TYPE_FLOAT32}, {GDR_OP_MAXLOC, GDR_TYPE_FLOAT_INT}};
+    tune_load_t gather;
+    double gbs;
 
     printf(
         "\nOther kernels, 2 inputs, the greatest size, gdr's blocks:\n\n| kernel | GB/s (percent "
@@ -178,7 +189,6 @@ static void by_type(void)
     open_device(0);
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         tune_load_t load = sum_of(2, size_at(2));
-        double gbs;
 
         load.reduce.op = kinds[k].op;
         load.reduce.type = kinds[k].type;
@@ -186,6 +196,9 @@ static void by_type(void)
         printf("| %s of %s | %.1f (%.0f) |\n", gdr_op_name(kinds[k].op),
                gdr_type_name(kinds[k].type), gbs, 100 * gbs / rate.copy[2]);
     }
+    gather = gather_of(MOST_INPUTS, size_at(2));
+    gbs = rate_of(&gather);
+    printf("| gather of %d blocks | %.1f (%.0f) |\n", MOST_INPUTS, gbs, 100 * gbs / rate.copy[2]);
     close_device();
 }
 

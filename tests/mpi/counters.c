@@ -28,12 +28,13 @@ static void add(const gdr_sched_t *sched, uint64_t times, totals_t *totals)
             totals->puts += times;
             totals->put_bytes += times * step->bytes;
         }
-        if (step->kind != GDR_STEP_REDUCE && step->kind != GDR_STEP_COPY)
+        if (step->kind != GDR_STEP_REDUCE && step->kind != GDR_STEP_COPY &&
+            step->kind != GDR_STEP_GATHER)
             continue;
         totals->kernels += times;
         for (uint32_t k = 0; k < step->nin; k++)
             if (sched->operands[step->operand + k].rank != sched->rank)
-                totals->pull_bytes += times * step->bytes;
+                totals->pull_bytes += times * gdr_step_input_bytes(step, k);
     }
 }
 

@@ -20,6 +20,9 @@ for algorithm in oneshot twoshot; do
 done
 run "np 5, hierarchical, nodes of two" 100 "$emu" --devices 2 --delay 500 mpirun -np 5 "${gdr[@]}" \
     --mca coll_gdr_node_size 2 --mca coll_gdr_algorithm hierarchical "$programs/cases" odd_counts
+run "np 8, hierarchical, nodes of four" 100 "$emu" --devices 2 mpirun -np 8 "${gdr[@]}" \
+    --mca coll_gdr_node_size 4 --mca coll_gdr_algorithm hierarchical "$programs/cases" odd_counts \
+    same_bits
 run "calls at once" 100 "$emu" --delay 2000 --seed 5 mpirun -np 3 "${gdr[@]}" \
     --mca coll_gdr_algorithm twoshot "$programs/async" reverse
 run "a reset behind a call" 100 "$emu" --delay 2000 mpirun -np 3 "${gdr[@]}" "$programs/cases" \

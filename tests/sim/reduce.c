@@ -48,18 +48,26 @@ bool sim_reduce_inputs(const sim_proc_t *proc, const gdr_dev_reduce_t *reduce, u
 
     *digest = 0xcbf29ce484222325u;
     for (i = 0; i < reduce->nin; i++) {
+        uint64_t bytes = gdr_dev_input_bytes(reduce, i);
         bool output = false;
 
-        if (!sim_region_holds(proc, reduce->in[i], reduce->bytes)) {
+        if (!sim_region_holds(proc, reduce->in[i], bytes)) {
             sim_fail(proc->world, "a kernel of process %d reads what is no memory", proc->index);
             return false;
         }
-        for (o = 0; o < reduce->nout; o++)
+        for (o = 0; o < reduce->nout && reduce->block == 0; o++)
             output = output || reduce->in[i] == reduce->out[o];
         if (!output)
-            *digest = mix(*digest, reduce->in[i], reduce->bytes);
+            *digest = mix(*digest, reduce->in[i], bytes);
     }
     return true;
+}
+
+static void gather(const gdr_dev_reduce_t *reduce, char *out)
+{
+    for (uint32_t i = 0; i < reduce->nin; i++)
+        memcpy(out + i * reduce->block, (const void *)(uintptr_t)reduce->in[i],
+               gdr_dev_input_bytes(reduce, i));
 }
 
 void sim_reduce(const gdr_dev_reduce_t *reduce, void *out)
@@ -67,6 +75,10 @@ void sim_reduce(const gdr_dev_reduce_t *reduce, void *out)
     size_t bytes = gdr_type_bytes(reduce->type), n = reduce->bytes / bytes;
     uint32_t i;
 
+    if (reduce->block != 0) {
+        gather(reduce, out);
+        return;
+    }
     memcpy(out, (const void *)(uintptr_t)reduce->in[0], reduce->bytes);
     for (i = 1; i < reduce->nin; i++) {
         const void *in = (const void *)(uintptr_t)reduce->in[i];

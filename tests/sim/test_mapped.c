@@ -85,6 +85,16 @@ static void test_several_nodes(void **state)
         run(3 + (int)(seed % 8), 2 + (int)(seed % 3), seed);
 }
 
+/* More results than one kernel gathers. */
+static void test_wide_nodes(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 48; seed++)
+        run(10 + (int)(seed % 3), 9, seed);
+}
+
 static void test_off(void **state)
 {
     const sim_mode_t *mode = &sim_modes[0];
@@ -155,8 +165,11 @@ static void test_reset_behind_a_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_node),   cmocka_unit_test(test_several_nodes),
-        cmocka_unit_test(test_off),        cmocka_unit_test(test_reset_behind_a_call),
+        cmocka_unit_test(test_one_node),
+        cmocka_unit_test(test_several_nodes),
+        cmocka_unit_test(test_wide_nodes),
+        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_reset_behind_a_call),
         cmocka_unit_test(test_cannot_map),
     };
 

@@ -187,7 +187,8 @@ static void count_schedule(const gdr_sched_t *sched, uint64_t times, gdr_engine_
     for (i = 0; sched != NULL && i < sched->nsteps; i++) {
         const gdr_step_t *step = &sched->steps[i];
 
-        if (step->kind == GDR_STEP_REDUCE || step->kind == GDR_STEP_COPY) {
+        if (step->kind == GDR_STEP_REDUCE || step->kind == GDR_STEP_COPY ||
+            step->kind == GDR_STEP_GATHER) {
             stats->kernels += times;
         } else if (step->kind == GDR_STEP_WAIT) {
             waits[step->flag] += times;

@@ -102,6 +102,14 @@ static void test_unsound_schedules(void **state)
     sched->steps[3].nin = GDR_STEP_MAX_IN + 1;
     expect_program(sched, GDR_ERR_INVALID);
     sched->steps[3] = copy;
+    sched->steps[3].kind = GDR_STEP_GATHER;
+    sched->steps[3].block = 64;
+    expect_program(sched, GDR_OK);
+    sched->steps[3].block = 63; /* there is no input for the last byte */
+    expect_program(sched, GDR_ERR_INVALID);
+    sched->steps[3].block = 0;
+    expect_program(sched, GDR_ERR_INVALID);
+    sched->steps[3] = copy;
     sched->deps[sched->steps[1].dep] = 1; /* itself */
     expect_program(sched, GDR_ERR_INVALID);
     sched->deps[sched->steps[1].dep] = 0;

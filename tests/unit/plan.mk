@@ -4,7 +4,7 @@ plan_tests = \
 	tests/unit/plan/test_layout tests/unit/plan/test_plan tests/unit/plan/test_prove \
 	tests/unit/plan/test_large tests/unit/plan/test_nodes tests/unit/plan/test_cost \
 	tests/unit/plan/test_faults_order tests/unit/plan/test_faults_form \
-	tests/unit/plan/test_mapped
+	tests/unit/plan/test_mapped tests/unit/plan/test_gather
 check_PROGRAMS += $(plan_tests)
 TESTS += $(plan_tests)
 endif
@@ -47,3 +47,8 @@ tests_unit_plan_test_mapped_SOURCES = tests/unit/plan/test_mapped.c \
 	tests/unit/plan/broken_call.c tests/unit/plan/broken_call.h tests/unit/plan/plan_test.h
 tests_unit_plan_test_mapped_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_plan_test_mapped_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)
+
+tests_unit_plan_test_gather_SOURCES = tests/unit/plan/test_gather.c \
+	tests/unit/plan/broken_call.c tests/unit/plan/broken_call.h tests/unit/plan/plan_test.h
+tests_unit_plan_test_gather_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_plan_test_gather_LDADD = libgdr_plan_check.la $(CMOCKA_LIBS)

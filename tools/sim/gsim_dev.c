@@ -15,7 +15,7 @@ typedef struct gsim_command {
     uint64_t bytes; /* KERNEL: read and written in the GPU's own memory */
     uint64_t address, value;
     uint32_t npulls;      /* KERNEL: inputs in other windows, */
-    uint64_t pulled;      /* bytes of each, */
+    uint64_t pulled[8];   /* bytes of each, */
     gsim_proc_t *pull[8]; /* and whose they are */
 } gsim_command_t;
 
@@ -89,7 +89,7 @@ static void pull(gdr_dev_stream_t *stream)
             gsim_port_t *port = way.port[hop];
 
             port->free = port->free > head ? port->free : head;
-            port->free += (uint64_t)((double)command->pulled * port->ps_per_byte + 0.5);
+            port->free += (uint64_t)((double)command->pulled[i] * port->ps_per_byte + 0.5);
             stream->pulled = port->free > stream->pulled ? port->free : stream->pulled;
         }
     }
@@ -234,14 +234,20 @@ static gdr_status_t push(gdr_dev_stream_t *stream, uint64_t cpu, gsim_command_t 
 
 static gdr_status_t dev_reduce(gdr_dev_stream_t *stream, const gdr_dev_reduce_t *reduce)
 {
-    gsim_command_t command = {.kind = KIND_KERNEL, .pulled = reduce->bytes};
+    gsim_command_t command = {.kind = KIND_KERNEL, .bytes = reduce->bytes * reduce->nout};
     gsim_proc_t *proc = stream->dev->proc;
 
-    for (uint32_t i = 0; i < reduce->nin; i++)
+    for (uint32_t i = 0; i < reduce->nin; i++) {
+        uint64_t bytes = gdr_dev_input_bytes(reduce, i);
+
         if (gsim_is_window(proc->world, reduce->in[i]) &&
-            gsim_owner(proc->world, reduce->in[i]) != proc)
+            gsim_owner(proc->world, reduce->in[i]) != proc) {
+            command.pulled[command.npulls] = bytes;
             command.pull[command.npulls++] = gsim_owner(proc->world, reduce->in[i]);
-    command.bytes = reduce->bytes * (reduce->nin + reduce->nout - command.npulls);
+        } else {
+            command.bytes += bytes;
+        }
+    }
     return push(stream, stream->dev->proc->world->launch_cpu, command);
 }
 

@@ -60,7 +60,7 @@ static uint64_t message(goal_t *goal, const char *what, uint64_t bytes, const ch
 static uint64_t kernel(goal_t *goal, const gdr_step_t *step)
 {
     const gsim_cluster_t *c = goal->cluster;
-    uint64_t label = op(goal), bytes = step->bytes * (step->nin + step->nout);
+    uint64_t label = op(goal), bytes = gdr_step_reads(step) + step->bytes * step->nout;
     double ns = c->launch_cpu + c->launch_ns + c->kernel_ns + c->mark_ns;
 
     fprintf(goal->file, "calc %.0f\n", ns + (double)bytes / c->kernel_gbs);

@@ -73,7 +73,8 @@ void tune_device_close(tune_device_t *device)
 
 double tune_load_bytes(const tune_load_t *load)
 {
-    uint32_t operands = load->driver_copies ? 2 : load->reduce.nin + load->reduce.nout;
+    bool copies = load->driver_copies || load->reduce.block != 0;
+    uint32_t operands = copies ? 2 : load->reduce.nin + load->reduce.nout;
 
     return (double)load->reduce.bytes * operands * load->streams * load->launches;
 }

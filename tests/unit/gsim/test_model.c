@@ -89,8 +89,8 @@ static void twoshot_is_two_exchanges(void **state)
     expect_ns(&point, 2 * exchange);
 }
 
-/* A word that tells; 7 blocks, which the REDUCE reads; a word; 7 COPYs of a block; a word that says
- * so. What is read begins to come a word's time after the kernel has begun. */
+/* A word that tells; 7 blocks, which the REDUCE reads; a word; 7 blocks, which a GATHER reads; a
+ * word that says so. What is read begins to come a word's time after the kernel has begun. */
 static void twoshot_reads_mapped_windows(void **state)
 {
     double bytes = 8 << 20, word = 300, exchange = 7.0 / 8 * bytes / 100;
@@ -101,7 +101,7 @@ static void twoshot_reads_mapped_windows(void **state)
     point_init(&point, "twoshot", 1, 8, (uint64_t)bytes);
     point.cluster.gpu = (gsim_link_t){.gbs = 100, .put_ns = 1500, .done_ns = 500, .word_ns = word};
     point.setup.mapped = true;
-    expect_ns(&point, word + word + exchange + word + 7 * word + exchange + word);
+    expect_ns(&point, word + word + exchange + word + word + exchange + word);
     run(&point, &result);
     assert_int_equal(result.stats.puts, 0);
     assert_int_equal(result.stats.pull_bytes, (uint64_t)(8 * 2 * 7.0 / 8 * bytes));

@@ -125,6 +125,14 @@ static void expect(uint64_t address, size_t bytes, int write)
     expected[n_expected++] = (expected_t){address, bytes, write, false};
 }
 
+/* A gather reads no more of an input than it needs. */
+static size_t input_bytes(const gdr_kernel_args_t *args, uint32_t k, size_t bytes)
+{
+    if (args->block == 0)
+        return bytes;
+    return k + 1 < args->nin ? args->block : bytes - k * args->block;
+}
+
 static void expect_operands(const gdr_kernel_t *kernel, const gdr_kernel_args_t *args)
 {
     size_t bytes = args->count * kernel->bytes;
@@ -134,7 +142,7 @@ static void expect_operands(const gdr_kernel_t *kernel, const gdr_kernel_args_t 
     if (args->abort != 0)
         expect(args->abort, sizeof(uint64_t), 0);
     for (uint32_t k = 0; bytes != 0 && k < args->nin; k++)
-        expect(args->in[k], bytes, 0);
+        expect(args->in[k], input_bytes(args, k, bytes), 0);
     for (uint32_t o = 0; bytes != 0 && o < args->nout; o++)
         expect(args->out[o], bytes, 1);
 }

@@ -220,6 +220,54 @@ static void test_copy(void **state)
     shoot_all_counts(&shot, 1);
 }
 
+/* nin - 1 blocks and `last` bytes of one more, by grids with more warps than inputs, and fewer. */
+static void shoot_gather(unsigned nin, size_t block, size_t last, enum layout layout)
+{
+    static const gdr_kernel_grid_t grids[] = {{1, 1}, {2, 3}, {1, 32}, {3, 64}, {1, 512}};
+    shot_t shot = {.kernel = gdr_kernel_gather(), .nin = nin, .nout = 1, .layout = layout};
+    unsigned ngrids = whole_grid ? sizeof(grids) / sizeof(grids[0]) : 1;
+    gdr_kernel_args_t args = {.block = block, .nin = nin, .nout = 1};
+
+    shot.count = shot.bytes = args.count = (nin - 1) * block + last;
+    for (unsigned g = 0; g < ngrids; g++) {
+        uint8_t *out = arena_put(FIRST_OUT, place_of(&shot, FIRST_OUT), shot.bytes);
+
+        args.out[0] = (uintptr_t)out;
+        memset(out, 0x5a, shot.bytes);
+        for (unsigned k = 0; k < nin; k++) {
+            size_t bytes = k + 1 < nin ? block : last;
+
+            args.in[k] = (uintptr_t)arena_put(k, place_of(&shot, k), bytes);
+            memcpy((void *)(uintptr_t)args.in[k], sources[k], bytes);
+        }
+        if (!arena_launch(shot.kernel, &args, grids[g].blocks, grids[g].threads))
+            fail_shot(&shot, "wrong ranges mapped", 0);
+        for (unsigned k = 0; k < nin; k++)
+            if (memcmp(out + k * block, sources[k], k + 1 < nin ? block : last) != 0 ||
+                !arena_intact(k))
+                fail_shot(&shot, "a wrong block, or bytes around it changed", k);
+        if (!arena_intact(FIRST_OUT))
+            fail_shot(&shot, "bytes around the output changed", 0);
+    }
+}
+
+static void test_gather(void **state)
+{
+    static const size_t blocks[] = {1, 7, 16, 48, 1023, 1024};
+    uint64_t seed = 43;
+
+    (void)state;
+    for (unsigned k = 0; k < GDR_KERNEL_MAX_INPUTS; k++)
+        reference_fill(GDR_TYPE_BYTE, sources[k], MAX_COUNT, &seed);
+    for (unsigned nin = 1; nin <= GDR_KERNEL_MAX_INPUTS; nin++)
+        for (size_t b = 0; b < sizeof(blocks) / sizeof(blocks[0]); b++)
+            for (int layout = 0; layout < LAYOUTS; layout++) {
+                shoot_gather(nin, blocks[b], blocks[b], (enum layout)layout);
+                shoot_gather(nin, blocks[b], (blocks[b] + 1) / 2, (enum layout)layout);
+                shoot_gather(nin, blocks[b], 1, (enum layout)layout);
+            }
+}
+
 /* The four elements of one operand each, reduced by `op`, into *result. */
 static void reduce_four(gdr_op_t op, gdr_type_t type, const void *elements, void *result)
 {
@@ -315,11 +363,15 @@ static void launch_with_abort(const gdr_kernel_t *kernel, uint64_t *word, bool w
     shot.bytes = shot.count * kernel->bytes;
     set_up(&shot, &args);
     args.nin = kernel == gdr_kernel_copy() ? 1 : 2;
+    if (kernel == gdr_kernel_gather()) {
+        args.nout = 1;
+        args.block = 51;
+    }
     args.abort = (uintptr_t)word;
     args.abort_value = (UINT64_C(1) << 63) + 1;
     memset(untouched, 0x5a, sizeof(untouched));
     assert_true(arena_launch(kernel, &args, 2, 32));
-    for (unsigned o = 0; o < 2; o++)
+    for (unsigned o = 0; o < args.nout; o++)
         assert_int_equal(memcmp((const void *)(uintptr_t)args.out[o], untouched, shot.bytes) != 0,
                          written);
 }
@@ -377,6 +429,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_pair),
         cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_left_to_right),
         cmocka_unit_test(test_ties_take_the_lowest_index),
         cmocka_unit_test(test_zeros_are_ordered_and_nan_wins),

@@ -45,10 +45,10 @@ fi
 python3 "$kernels/../../tests/unit/kernels/sass.py" "$work"/*.asm >"$work/found" || exit 1
 
 # Four units of two operands; fewer where arithmetic on small elements takes the registers, where
-# there is one operand, and in PTX, which is not yet scheduled.
+# there is one operand (also of a gather, at a time), and in PTX, which is not yet scheduled.
 awk -v kind=$kind '
     function least(name) {
-        if (kind == "PTX" || name ~ /copy/) return name ~ /int8$|bool|char/ ? 2 : 4
+        if (kind == "PTX" || name ~ /copy|gather/) return name ~ /int8$|bool|char/ ? 2 : 4
         if (name ~ /8$/ && name !~ /complex128$/) return 2
         if (name ~ /16$/ || name ~ /_l(and|or|xor)_/) return 4
         return 8

@@ -59,6 +59,7 @@ static void test_the_list_is_complete_and_unique(void **state)
 {
     (void)state;
     assert_true(listed(gdr_kernel_copy()));
+    assert_true(listed(gdr_kernel_gather()));
     for (int op = 0; op < GDR_OP_COUNT; op++) {
         for (int type = 0; type < GDR_TYPE_COUNT; type++) {
             const gdr_kernel_t *kernel = gdr_kernel_find((gdr_op_t)op, (gdr_type_t)type);
