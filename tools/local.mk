@@ -43,16 +43,15 @@ clustersdir = $(pkgdatadir)/clusters
 dist_clusters_DATA = tools/sim/clusters/h200-8x400g tools/sim/clusters/h100-8x400g \
 	tools/sim/clusters/a100-4x200g tools/sim/clusters/pcie-1nic
 
-# What docs/performance.md shows: charts, and the times of what is chosen, of clusters with the lanes
-# of the defaults or (@) others. The same source gives the same bytes.
-DOCS_PLOTS = h200-8x400g h200-8x400g@256M a100-4x200g@256M pcie-1nic@256M
+# What docs/performance.md shows: charts, and the times of what is chosen. The same source gives the
+# same bytes.
+DOCS_PLOTS = h200-8x400g a100-4x200g pcie-1nic
 .PHONY: docs-plots
 docs-plots: gdr_sim
-	@for plot in $(DOCS_PLOTS); do \
-	    to=$(srcdir)/docs/plots/$$plot; more="--size 8:64M"; \
-	    case $$plot in *@*) more="--size 8:1G --lane $${plot##*@}" ;; esac; \
+	@for cluster in $(DOCS_PLOTS); do \
+	    to=$(srcdir)/docs/plots/$$cluster; \
 	    rm -rf $$to && $(MKDIR_P) $$to && \
-	    set -- --mapped on --cluster $(srcdir)/tools/sim/clusters/$${plot%@*} --nodes 1:4 $$more && \
+	    set -- --mapped on --cluster $(srcdir)/tools/sim/clusters/$$cluster --nodes 1:4 --size 8:1G && \
 	    ./gdr_sim "$$@" --algorithm all --plot $$to | sed -n 's/^# auto/auto/p' >$$to/auto.txt && \
 	    ./gdr_sim "$$@" >>$$to/auto.txt || exit 1; \
 	    echo "$$to: $$(tail -n +1 $$to/auto.txt | head -n 1)"; \

@@ -19,7 +19,7 @@ enum {
     GDR_TEAM_BUCKETS = 64,
     GDR_PLAN_CACHE = 16,        /* plans that a team remembers */
     GDR_STREAMS_MAX = 1024,     /* completion words of a device */
-    GDR_STREAMS_HOST = 4,       /* per device: beyond it host-driven contexts share streams */
+    GDR_STREAMS_HOST = 8,       /* per device: beyond it host-driven contexts share streams */
     GDR_WINDOWS_MAX = 4,        /* per device, of ordinary lanes, */
     GDR_LARGE_LANES_MAX = 4,    /* and with a large lane each */
     GDR_STREAM_WORD_BYTES = 64, /* one cache line: the device writes it, the CPU polls it */
@@ -233,7 +233,7 @@ struct gdr_team {
     uint64_t max_call, max_index, config_hash, least_lane, least_most;
     int32_t votes;
     int32_t compute_capability;
-    bool verdict_given, words_all, maps_all, any_emulates;
+    bool verdict_given, words_all, maps_all, any_emulates, any_waits;
 };
 
 /* Of an item (step or credit) of the segment that a context runs. */

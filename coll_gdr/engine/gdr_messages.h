@@ -29,7 +29,7 @@ typedef struct gdr_vote_body {
     uint32_t stream_words;
     uint32_t maps; /* the voter can map windows of its node, as far as it knows */
     uint32_t emulates; /* puts are carried out by the target's CPU, as far as it knows */
-    uint32_t reserved;
+    uint32_t waits;    /* streams may wait for words */
     uint64_t config_hash;
     uint64_t last_call;
     uint64_t from;                 /* of a new epoch, see gdr_team_t */
@@ -47,7 +47,7 @@ typedef struct gdr_verdict_body {
     uint32_t stream_words;
     uint32_t mapped;   /* plans read windows of the node */
     uint32_t emulates; /* all begin a call together */
-    uint32_t reserved;
+    uint32_t waits;    /* fewer contexts are chosen */
     uint64_t base;
     uint64_t first;                 /* index of the first call in the lanes */
     uint64_t lane_bytes, lane_most; /* the least of the votes' */

@@ -96,8 +96,8 @@ static void release_old_lanes(gdr_team_t *team, uint64_t greatest)
     }
 }
 
-/* Plans of an epoch before were made for lanes of another size. No call uses one any more. */
-static gdr_status_t settle_lanes(gdr_team_t *team, const gdr_verdict_body_t *verdict)
+/* Plans of an epoch before were made for other lanes. No call uses one any more. */
+static gdr_status_t settle_plans(gdr_team_t *team, const gdr_verdict_body_t *verdict)
 {
     gdr_plan_params_t plan = team->engine->config.plan;
     unsigned i;
@@ -106,9 +106,12 @@ static gdr_status_t settle_lanes(gdr_team_t *team, const gdr_verdict_body_t *ver
         verdict->lane_bytes > team->lane->window->lane_bytes)
         return GDR_ERR_INVALID;
     gdr_plan_grow(&plan, verdict->lane_bytes);
+    if (verdict->waits != 0)
+        plan.max_depth = GDR_DEPTH_WAITING;
     if (gdr_plan_params_error(&plan) != NULL)
         return GDR_ERR_INVALID;
-    if (team->plan.lane_bytes != verdict->lane_bytes || team->lane_most != verdict->lane_most) {
+    if (team->plan.lane_bytes != plan.lane_bytes || team->plan.max_depth != plan.max_depth ||
+        team->lane_most != verdict->lane_most) {
         for (i = 0; i < GDR_PLAN_CACHE; i++)
             gdr_planned_clear(&team->plans[i]);
     }
@@ -127,7 +130,7 @@ static void obey(gdr_team_t *team, const gdr_verdict_body_t *verdict)
         return;
     }
     release_old_lanes(team, verdict->base);
-    status = settle_lanes(team, verdict);
+    status = settle_plans(team, verdict);
     if (status == GDR_OK)
         status = gdr_nodes_settle(team, verdict->mapped != 0);
     if (status != GDR_OK) { /* others would have other plans */
@@ -164,6 +167,7 @@ static void conclude(gdr_team_t *team, bool go, int32_t decliner, const char *re
     verdict.stream_words = team->words_all;
     verdict.mapped = team->maps_all;
     verdict.emulates = team->any_emulates;
+    verdict.waits = team->any_waits;
     verdict.base = team->max_call;
     verdict.first = team->max_index;
     verdict.lane_bytes = team->least_lane;
@@ -203,12 +207,13 @@ static gdr_status_t count_vote(gdr_team_t *team, int32_t rank, const gdr_vote_bo
         team->config_hash = vote->config_hash;
         team->compute_capability = vote->compute_capability;
         team->words_all = team->maps_all = true;
-        team->any_emulates = false;
+        team->any_emulates = team->any_waits = false;
         team->least_lane = team->least_most = UINT64_MAX;
     }
     team->words_all = team->words_all && vote->stream_words != 0;
     team->maps_all = team->maps_all && vote->maps != 0;
     team->any_emulates = team->any_emulates || vote->emulates != 0;
+    team->any_waits = team->any_waits || vote->waits != 0;
     team->max_call = gdr_max_u64(team->max_call, vote->last_call);
     team->max_index = gdr_max_u64(team->max_index, vote->index);
     team->least_lane = gdr_min_u64(team->least_lane, vote->lane_bytes);
@@ -365,6 +370,9 @@ void gdr_vote_start(gdr_team_t *team, const gdr_call_desc_t *first)
         vote.stream_words = team->device->caps.stream_words;
         vote.maps = gdr_peers_map(engine);
         vote.emulates = gdr_begin_due(engine);
+        vote.waits = engine->config.flags == GDR_FLAGS_DEVICE ||
+                     (engine->config.flags == GDR_FLAGS_AUTO &&
+                      engine->config.stream_waits != GDR_MODE_OFF);
         /* Our words may be in the others' lanes up to the last call that we started, though our own
          * lane is a new one. */
         vote.last_call = gdr_max_u64(gdr_lane_last_call(engine, team->lane), team->last);

@@ -59,7 +59,8 @@ static void print_pairs(void)
             pairs += served;
         }
     }
-    printf("\n\n%zu pairs, %zu kernels with the copy.\n", pairs, gdr_kernels_count());
+    printf("\n\n%zu pairs, %zu kernels with the copy and the gather.\n", pairs,
+           gdr_kernels_count());
 }
 
 int main(void)

@@ -141,8 +141,8 @@ static int register_strings(void)
         {"large_lane_size", "0", &raw.large_lane,
          "Bytes (k, m, g allowed) of device memory that a communicator uses, beside the windows, "
          "whose messages are faster with more than coll_gdr_lane_size; at most 4 do on each "
-         "device. Not above coll_gdr_lane_size: none does; 0 = a 512th of the device's memory, "
-         "rounded down to a power of two, up to 256m. Equal on all processes"},
+         "device. Not above coll_gdr_lane_size: none does; 0 = a 256th of the device's memory, "
+         "rounded down to a power of two, up to 512m. Equal on all processes"},
         {"node_size", "0", &raw.node_size,
          "So many processes count as one node, in the order of their ranks in MPI_COMM_WORLD; 0 = "
          "those on one host"},

@@ -128,6 +128,7 @@ uint64_t gdr_cost(const gdr_machine_t *machine, const gdr_work_t *work, uint64_t
     uint64_t n = nsegments - 1, others, longer, shorter;
     load_t load = busy(machine, work, nsegments);
 
+    depth = (uint32_t)gdr_min_u64(depth, nsegments);
     others = times(n, load.most);
     if (depth > 1)
         others -= interleaved(work, first, load.most, others);

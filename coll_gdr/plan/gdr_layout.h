@@ -23,6 +23,8 @@
 enum {
     GDR_LANE_CALLS = 2,                  /* W: calls of one communicator in flight */
     GDR_LANE_PARTS = 2 * GDR_LANE_CALLS, /* D */
+    GDR_DEPTH_MOST = 16,                 /* contexts that are chosen; */
+    GDR_DEPTH_WAITING = 4,               /* where they may wait in streams: a GPU has few queues */
     GDR_SLOT_ALIGN = 256,                /* bytes; slots and chunks are multiples of it */
     GDR_LANE_UNIT = GDR_LANE_PARTS * GDR_SLOT_ALIGN, /* bytes; lanes are multiples of it */
     GDR_WORD_BYTES = 8

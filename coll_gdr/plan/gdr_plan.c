@@ -25,7 +25,8 @@ void gdr_plan_params_init(gdr_plan_params_t *params)
                                   .calls = GDR_LANE_CALLS,
                                   .ctl_bytes = DEFAULT_CTL_BYTES,
                                   .chunk_size = 0,
-                                  .min_chunk = DEFAULT_MIN_CHUNK};
+                                  .min_chunk = DEFAULT_MIN_CHUNK,
+                                  .max_depth = GDR_DEPTH_MOST};
     gdr_machine_init(&params->machine);
 }
 
@@ -72,8 +73,8 @@ const char *gdr_plan_params_error(const gdr_plan_params_t *p)
         return "a communicator runs no call, or more at once than the engine does";
     if (p->min_chunk > p->lane_bytes / GDR_LANE_PARTS)
         return "the minimum chunk size is larger than a quarter of the lane";
-    if (p->depth > MAX_DEPTH)
-        return "the depth is greater than 1024";
+    if (p->depth > MAX_DEPTH || p->max_depth == 0 || p->max_depth > MAX_DEPTH)
+        return "the depth is not in 1 to 1024";
     return machine_ok(&p->machine) ? NULL : "a figure of the machine is not in 1 to 10^9";
 }
 

@@ -23,7 +23,8 @@ typedef struct gdr_plan_params {
     uint64_t ctl_bytes;  /* one communicator's part of a control page */
     uint64_t chunk_size; /* upper limit of a chunk in bytes; 0 = chosen */
     uint64_t min_chunk;  /* below this an algorithm refuses */
-    uint32_t depth;      /* contexts wanted; 0 = chosen */
+    uint32_t depth;      /* contexts wanted; 0 = chosen, */
+    uint32_t max_depth;  /* up to so many */
     gdr_machine_t machine;
 } gdr_plan_params_t;
 

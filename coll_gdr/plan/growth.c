@@ -2,9 +2,12 @@
 #include "base/gdr_math.h"
 #include "plan/gdr_plan.h"
 
-enum { MEMORY_SHARE = 512 }; /* a large lane is at most this part of its device's memory, */
+enum {
+    MEMORY_SHARE = 256, /* a large lane is at most this part of its device's memory, */
+    WORTH = 97          /* and wanted where a call takes no more than so many percent of its time */
+};
 
-#define MOST_BYTES (UINT64_C(256) << 20) /* and no larger: simulated clusters gain little by more */
+#define MOST_BYTES (UINT64_C(512) << 20) /* and no larger: simulated clusters gain little by more */
 
 uint64_t gdr_plan_lane_most(const gdr_plan_params_t *params, uint64_t large_lane,
                             uint64_t memory_bytes)
@@ -33,5 +36,5 @@ bool gdr_plan_grows(const gdr_plan_request_t *request, uint64_t lane_bytes)
     gdr_plan_grow(&params, lane_bytes);
     grown.params = &params;
     return lane_bytes > request->params->lane_bytes &&
-           gdr_plan_predict(&grown) < gdr_plan_predict(request) / 10 * 9;
+           gdr_plan_predict(&grown) < gdr_plan_predict(request) / 100 * WORTH;
 }

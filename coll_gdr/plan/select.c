@@ -5,15 +5,17 @@
 
 #include <string.h>
 
-enum {
-    MAX_DEPTH = 4, /* that is chosen: streams of contexts may wait, and a GPU has few queues */
-    MAX_CUTS = 64  /* times as many segments as the message needs */
-};
+enum { MAX_CUTS = 64 }; /* times as many segments as the message needs */
 
 /* Segments: at least as many as the chunks want, and from there on in steps of a quarter. */
 static uint64_t next_cut(uint64_t nsegments)
 {
     return nsegments + gdr_max_u64(1, nsegments / 4);
+}
+
+static uint32_t next_depth(uint32_t depth)
+{
+    return depth + (depth < 4 ? 1 : depth < 8 ? 2 : 4);
 }
 
 /* Elements of n segments' equal ones, as many as whole blocks need. */
@@ -63,14 +65,14 @@ bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t
     uint64_t bytes = gdr_min_u64(GDR_COST_MAX_BYTES, request->count * request->type_bytes);
     uint32_t first = params->depth != 0 ? params->depth : 1;
     uint32_t parts = 2 * params->calls;
-    uint32_t last = params->depth != 0 ? params->depth : MAX_DEPTH;
+    uint32_t last = params->depth != 0 ? params->depth : params->max_depth;
     gdr_candidate_t next = {.algorithm = algorithm}, best = {.ns = UINT64_MAX};
     gdr_shape_t shape;
 
     if (!algorithm->shape(request, &shape))
         return false;
     algorithm->work(request, bytes, &next.work);
-    for (uint32_t depth = first; depth <= last; depth++) {
+    for (uint32_t depth = first; depth <= last; depth = next_depth(depth)) {
         if (gdr_layout_make(&shape, params->lane_bytes / parts, params->ctl_bytes / parts, depth,
                             gdr_max_u64(gdr_max_u64(params->min_chunk, shape.least_chunk), unit),
                             params->chunk_size, &next.layout) == GDR_OK &&

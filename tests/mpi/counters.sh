@@ -5,7 +5,8 @@
 for n in 1 2 3 4; do
     for large in 4194304 33554432; do
         gdr=(--mca coll gdr --mca coll_gdr_large_lane_size $large)
-        run "np $n, lane up to $large" 60 "$emu" mpirun -np $n "${gdr[@]}" "$programs/counters" $large
+        run "np $n, lane up to $large" 60 "$emu" mpirun -np $n "${gdr[@]}" "$programs/counters" \
+            $large
         run "np $n, lane up to $large, put" 60 "$emu" mpirun -np $n "${gdr[@]}" \
             --mca coll_gdr_mapped off "$programs/counters" put $large
     done
