@@ -53,9 +53,10 @@ static void place(gdr_context_t *context)
     const gdr_engine_t *engine = call->team->engine;
     const gdr_layout_t *layout = &call->planned->plan->layout;
     const gdr_lane_t *lane = call->team->lane;
+    uint32_t parts = 2 * call->team->plan.calls;
     const uint8_t *words;
 
-    context->part_offset = call->part * layout->part_bytes;
+    context->part_offset = gdr_layout_words(layout, call->part);
     context->ctl_part_offset = call->part * layout->ctl_part_bytes;
     context->window_offset = lane->offset + context->part_offset;
     context->ctl_offset =
@@ -63,7 +64,8 @@ static void place(gdr_context_t *context)
     context->part_address = lane->window->address + context->window_offset;
     context->mem = lane->window->mem;
     context->chunk_bytes = layout->chunk_bytes;
-    context->slot_offset = gdr_layout_slot(layout, context->index, 0);
+    context->slot_offset = gdr_layout_slots(layout, parts, call->part) - context->part_offset +
+                           gdr_layout_slot(layout, context->index, 0);
     words = engine->page + context->ctl_offset;
     context->flags = (const uint64_t *)(words + gdr_layout_ctl_flag(layout, context->index, 0));
     context->credits = (const uint64_t *)(words + gdr_layout_ctl_credit(layout, context->index, 0));

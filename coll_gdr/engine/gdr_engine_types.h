@@ -285,14 +285,14 @@ struct gdr_context {
     bool moved;               /* ordered: something was done since the cursor stopped */
     bool followed;            /* ordered after the application's default stream */
     bool cut_short;           /* what is ready was left for the next turn */
-    uint64_t part_offset;     /* of the call's part, from a lane's start, on every member */
+    uint64_t part_offset;     /* of the part's words, from a lane's start, on every member */
     uint64_t ctl_part_offset; /* likewise, of the lane's words in the control page */
-    uint64_t window_offset;   /* of the part, from this process's window's start */
+    uint64_t window_offset;   /* of these, from this process's window's start */
     uint64_t ctl_offset;      /* from its control page's start */
-    uint64_t part_address;    /* of the part in this process's window, for the device */
+    uint64_t part_address;    /* of these in this process's window, for the device */
     gdr_net_mem_t *mem;       /* the window */
     uint64_t chunk_bytes;
-    uint64_t slot_offset;    /* of the context's first slot, from the part's start */
+    uint64_t slot_offset;    /* of the context's first slot, from the part's words */
     const uint64_t *flags;   /* the context's words in the control page: what comes in, */
     const uint64_t *credits; /* and what may go out */
     uint64_t send, recv;     /* device addresses of the segment */

@@ -210,7 +210,7 @@ static gdr_status_t check_schedule(check_t *check, int32_t rank, const gdr_sched
 static bool layouts_equal(const gdr_layout_t *a, const gdr_layout_t *b)
 {
     return a->depth == b->depth && a->chunk_bytes == b->chunk_bytes &&
-           a->slot_offset == b->slot_offset && a->source_offset == b->source_offset &&
+           a->slots_bytes == b->slots_bytes && a->source_offset == b->source_offset &&
            a->shape.nslots == b->shape.nslots && a->shape.nflags == b->shape.nflags &&
            a->shape.nchannels == b->shape.nchannels;
 }

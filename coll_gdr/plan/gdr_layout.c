@@ -23,16 +23,16 @@ gdr_status_t gdr_layout_make(const gdr_shape_t *shape, uint64_t part_bytes, uint
     /* All areas are as large as a quarter of the control page's part: the same number of words
      * fits everywhere, and the place of an area depends on the sizes of the parts alone. */
     uint64_t area = gdr_align_down(ctl_part_bytes / WORD_AREAS, GDR_WORD_BYTES);
-    uint64_t slot_offset, slots_bytes, least, chunk;
+    uint64_t words_bytes = 2 * area, head, slots_bytes, least, chunk;
 
     if (depth == 0 || shape->seg_chunks == 0)
         return GDR_ERR_INVALID;
     if (area > part_bytes / 2 || part_bytes - 2 * area < GDR_SLOT_ALIGN || min_chunk > part_bytes)
         return GDR_ERR_UNSUPPORTED;
-    slot_offset = 2 * area + (GDR_SLOT_ALIGN - 2 * area % GDR_SLOT_ALIGN) % GDR_SLOT_ALIGN;
-    if (slot_offset > part_bytes)
+    head = words_bytes + (GDR_SLOT_ALIGN - words_bytes % GDR_SLOT_ALIGN) % GDR_SLOT_ALIGN;
+    if (head > part_bytes)
         return GDR_ERR_UNSUPPORTED;
-    slots_bytes = part_bytes - slot_offset;
+    slots_bytes = part_bytes - head;
     least = min_chunk / GDR_SLOT_ALIGN * GDR_SLOT_ALIGN;
     least = gdr_max_u64(least < min_chunk ? least + GDR_SLOT_ALIGN : least, GDR_SLOT_ALIGN);
 
@@ -50,9 +50,9 @@ gdr_status_t gdr_layout_make(const gdr_shape_t *shape, uint64_t part_bytes, uint
     *layout = (gdr_layout_t){.shape = *shape,
                              .depth = depth,
                              .chunk_bytes = chunk,
-                             .part_bytes = part_bytes,
+                             .words_bytes = words_bytes,
                              .source_offset = area,
-                             .slot_offset = slot_offset,
+                             .slots_bytes = slots_bytes,
                              .ctl_part_bytes = ctl_part_bytes,
                              .ctl_credit_offset = area,
                              .ctl_flag_source_offset = 2 * area,

@@ -9,13 +9,16 @@
  * that has grown is cut into 2: there W is 1, and a call has twice the room.
  *
  * Words (flags, credits, their sources) live in areas of fixed place and size, whatever the
- * layout: payload of one call must never be read as a flag by the next. They are zeroed once, when
- * the window is made; a lane's call numbers go on when another communicator gets it (the vote
- * agrees on the first one), so nothing old is ever taken for new.
+ * layout: payload of one call must never be read as a flag by the next. Those of all parts come
+ * first in the lane, as many bytes for 2 parts as for 2 * GDR_LANE_CALLS, and then all slots: a
+ * communicator may use only the start of a lane of which another one has used all, in other parts.
+ * They are zeroed once, when the window is made; a lane's call numbers go on when another
+ * communicator gets it (the vote agrees on the first one), so nothing old is ever taken for new.
  */
 #ifndef GDR_LAYOUT_H
 #define GDR_LAYOUT_H
 
+#include "base/gdr_math.h"
 #include "base/gdr_status.h"
 
 #include <stdint.h>
@@ -43,8 +46,9 @@ typedef struct gdr_layout {
     gdr_shape_t shape;
     uint32_t depth;
     uint64_t chunk_bytes;
-    uint64_t part_bytes; /* in the window: [flags][sources][slots] */
-    uint64_t source_offset, slot_offset;
+    uint64_t words_bytes; /* of a part in the window: [flags][sources], */
+    uint64_t source_offset;
+    uint64_t slots_bytes;    /* and of its slots */
     uint64_t ctl_part_bytes; /* in the page: [flags][credits][sources of flags][of credits] */
     uint64_t ctl_credit_offset, ctl_flag_source_offset, ctl_credit_source_offset;
 } gdr_layout_t;
@@ -60,7 +64,18 @@ gdr_status_t gdr_layout_make(const gdr_shape_t *shape, uint64_t part_bytes, uint
                              uint32_t depth, uint64_t min_chunk, uint64_t max_chunk,
                              gdr_layout_t *layout);
 
-/* Byte offsets from the part's start in the window. */
+/* Byte offsets from the lane's start: of a part's words, and of its slots. */
+static inline uint64_t gdr_layout_words(const gdr_layout_t *l, uint32_t part)
+{
+    return part * l->words_bytes;
+}
+
+static inline uint64_t gdr_layout_slots(const gdr_layout_t *l, uint32_t parts, uint32_t part)
+{
+    return gdr_align_up(parts * l->words_bytes, GDR_SLOT_ALIGN) + part * l->slots_bytes;
+}
+
+/* From the start of the part's words in the window. */
 static inline uint64_t gdr_layout_flag(const gdr_layout_t *l, uint32_t context, uint32_t flag)
 {
     return ((uint64_t)context * l->shape.nflags + flag) * GDR_WORD_BYTES;
@@ -71,9 +86,10 @@ static inline uint64_t gdr_layout_source(const gdr_layout_t *l, uint32_t context
     return l->source_offset + ((uint64_t)context * l->shape.nchannels + channel) * GDR_WORD_BYTES;
 }
 
+/* From the start of its slots. */
 static inline uint64_t gdr_layout_slot(const gdr_layout_t *l, uint32_t context, uint32_t slot)
 {
-    return l->slot_offset + ((uint64_t)context * l->shape.nslots + slot) * l->chunk_bytes;
+    return ((uint64_t)context * l->shape.nslots + slot) * l->chunk_bytes;
 }
 
 /* Byte offsets from the part's start in the control page. */

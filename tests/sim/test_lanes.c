@@ -176,12 +176,50 @@ static void test_mixed(void **state)
     }
 }
 
+/*
+ * All of a lane serves a communicator, and then its start serves another one, of which a member has
+ * none as large: what was put there as data is no flag for the next.
+ */
+static void test_used_otherwise(void **state)
+{
+    uint64_t seed;
+    int k, team, some;
+
+    (void)state;
+    for (seed = 0; seed < 40; seed++) {
+        const sim_mode_t *mode = &sim_modes[seed % SIM_MODES];
+        int nprocs = 3 + (int)(seed / 4 % 3);
+        sim_case_t c = lane_case(nprocs, seed, &team);
+
+        c.world->procs[nprocs - 1].largest_alloc = LARGE / 2;
+        sim_start(c.world);
+        for (k = 0; k < 2; k++) {
+            some = sim_script_team(c.script);
+            c.script->teams[some].size--;
+            sim_script_all(c.script, SIM_CREATE, some);
+            add_calls(&c, some, LARGE_COUNT, 4, mode->blocking);
+            sim_script_all(c.script, SIM_FREE, some);
+            assert_true(sim_script_run(c.script));
+            if (k > 0) {
+                team = sim_script_team(c.script);
+                sim_script_all(c.script, SIM_CREATE, team);
+            }
+            add_calls(&c, team, LARGE_COUNT, 4, mode->blocking);
+            assert_true(sim_script_run(c.script));
+            assert_lanes(&c, team, ORDINARY);
+            sim_script_all(c.script, SIM_FREE, team);
+        }
+        assert_true(sim_case_end(&c, "a lane is used otherwise"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grow),
         cmocka_unit_test(test_one_cannot),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_used_otherwise),
         cmocka_unit_test(test_mixed),
     };
 

@@ -18,13 +18,12 @@ static void assert_apart(const gdr_layout_t *l)
     const gdr_shape_t *s = &l->shape;
 
     assert_true(gdr_layout_flag(l, last, s->nflags) <= l->source_offset);
-    assert_true(gdr_layout_source(l, last, s->nchannels) <= l->slot_offset);
-    assert_true(gdr_layout_slot(l, last, s->nslots) <= l->part_bytes);
+    assert_true(gdr_layout_source(l, last, s->nchannels) <= l->words_bytes);
+    assert_true(gdr_layout_slot(l, last, s->nslots) <= l->slots_bytes);
     assert_true(gdr_layout_ctl_flag(l, last, s->nflags) <= l->ctl_credit_offset);
     assert_true(gdr_layout_ctl_credit(l, last, s->nchannels) <= l->ctl_flag_source_offset);
     assert_true(gdr_layout_ctl_flag_source(l, last, s->nchannels) <= l->ctl_credit_source_offset);
     assert_true(gdr_layout_ctl_credit_source(l, last, s->nflags) <= l->ctl_part_bytes);
-    assert_int_equal(l->slot_offset % GDR_SLOT_ALIGN, 0);
     assert_int_equal(l->chunk_bytes % GDR_SLOT_ALIGN, 0);
     assert_int_equal(l->source_offset % GDR_WORD_BYTES, 0);
     assert_int_equal(l->ctl_credit_offset % GDR_WORD_BYTES, 0);
@@ -54,10 +53,35 @@ static void words_stay_where_they_are(void **state)
     assert_int_equal(gdr_layout_make(&small, PART, CTL_PART, 4, 256, 0, &a), GDR_OK);
     assert_int_equal(gdr_layout_make(&large, PART, CTL_PART, 2, 256, 0, &b), GDR_OK);
     assert_int_equal(a.source_offset, b.source_offset);
-    assert_int_equal(a.slot_offset, b.slot_offset);
+    assert_int_equal(a.words_bytes, b.words_bytes);
     assert_int_equal(a.ctl_credit_offset, b.ctl_credit_offset);
     assert_int_equal(a.ctl_flag_source_offset, b.ctl_flag_source_offset);
     assert_int_equal(a.ctl_credit_source_offset, b.ctl_credit_source_offset);
+}
+
+/* Nor of a communicator that cuts the lane otherwise, or uses only its start. */
+static void words_come_before_all_slots(void **state)
+{
+    enum { CTL_UNIT = 128, LANE = 64 << 10 };
+    gdr_shape_t s = shape(3, 1);
+
+    (void)state;
+    for (uint64_t ctl = CTL_UNIT; ctl <= 8192; ctl += CTL_UNIT) {
+        uint64_t first = 0;
+
+        for (uint32_t parts = 4; parts >= 2; parts -= 2) {
+            uint64_t lane = parts == 4 ? LANE : 16 * LANE;
+            gdr_layout_t l;
+
+            assert_int_equal(gdr_layout_make(&s, lane / parts, ctl / parts, 1, 256, 0, &l), GDR_OK);
+            if (parts == 4)
+                first = gdr_layout_slots(&l, parts, 0);
+            assert_int_equal(gdr_layout_slots(&l, parts, 0), first);
+            assert_int_equal(first % GDR_SLOT_ALIGN, 0);
+            assert_true(gdr_layout_words(&l, parts) <= first);
+            assert_true(gdr_layout_slots(&l, parts, parts) <= lane);
+        }
+    }
 }
 
 /* The defaults: 64 ranks' direct two-shot keeps four contexts. */
@@ -147,7 +171,7 @@ int main(void)
         cmocka_unit_test(areas_are_apart),           cmocka_unit_test(words_stay_where_they_are),
         cmocka_unit_test(defaults_serve_64_ranks),   cmocka_unit_test(depth_gives_way_to_chunks),
         cmocka_unit_test(depth_gives_way_to_words),  cmocka_unit_test(chunks_keep_their_limit),
-        cmocka_unit_test(hostile_sizes_are_refused),
+        cmocka_unit_test(hostile_sizes_are_refused), cmocka_unit_test(words_come_before_all_slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
