@@ -56,7 +56,8 @@ int main(int argc, char **argv)
     mode = &sim_modes[(unsigned)atoi(argv[4]) % SIM_MODES];
     calls = atoi(argv[5]);
     options = sim_options(nprocs, 1);
-    options.reenter = options.late_words = false;
+    options.reenter = false;
+    options.late_words = 0;
     c = sim_case(&options, argv[1], mode);
     for (k = 0; k < nprocs; k++) { /* many steps, few elements */
         c.world->procs[k].config.plan.chunk_size = 256;

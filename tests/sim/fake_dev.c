@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Streams know nothing of each other: in every third world some do all of it long after others. */
-enum { SLOW_WORLDS = 3, SLOW_ONE_OF = 6, SLOW = 100 };
+enum { SLOW = 100 }; /* times the others' delays */
 
 typedef enum command_kind { COMMAND_KERNEL, COMMAND_WAIT, COMMAND_WRITE } command_kind_t;
 
@@ -315,7 +314,7 @@ static gdr_status_t stream_create(gdr_dev_t *dev, gdr_dev_stream_t **stream)
     *stream = sim_alloc(sizeof(**stream));
     (*stream)->dev = dev;
     (*stream)->delay = world->options.dev_delay;
-    if (world->options.seed % SLOW_WORLDS == 0 && sim_random(world, SLOW_ONE_OF) == 0)
+    if (world->options.slow_streams != 0 && sim_random(world, world->options.slow_streams) == 0)
         (*stream)->delay *= SLOW;
     (*stream)->last = &(*stream)->first;
     (*stream)->next = dev->streams;

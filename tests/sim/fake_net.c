@@ -324,7 +324,8 @@ static void schedule(flight_t *flight, gdr_net_peer_t *peer)
         sim_at(world, data, data_arrives, flight, NULL);
     }
     time = data;
-    if (flight->has_word && world->options.late_words && sim_random(world, 16) == 0) {
+    if (flight->has_word && world->options.late_words != 0 &&
+        sim_random(world, world->options.late_words) == 0) {
         schedule_late(flight, peer, data);
         return;
     }

@@ -26,13 +26,15 @@ typedef struct sim_options {
     uint64_t seed;
     uint64_t net_delay, dev_delay, ctl_delay; /* up to, in virtual nanoseconds */
     bool stream_words, flush_rdma;
-    bool keeps_mappings; /* of the network: as UCX */
-    bool emulates;       /* of the network: the target's CPU writes what is put to its device */
-    bool maps;           /* of the network: windows of a node can be mapped */
-    uint64_t large_lane; /* bytes that a lane may have, where messages need it; 0: none */
-    bool late_words;     /* a word may come long after its put is complete here */
-    bool overtake;       /* break the network: a word may come before its data */
-    bool reenter;        /* ports call progress, which must do nothing */
+    bool keeps_mappings;   /* of the network: as UCX */
+    bool emulates;         /* of the network: the target's CPU writes what is put to its device */
+    bool maps;             /* of the network: windows of a node can be mapped */
+    uint64_t large_lane;   /* bytes that a lane may have, where messages need it; 0: none */
+    unsigned slow_streams; /* one stream of so many does all of it long after others; 0: none */
+    unsigned
+        late_words; /* one word of so many comes long after its put is complete here; 0: none */
+    bool overtake;  /* break the network: a word may come before its data */
+    bool reenter;   /* ports call progress, which must do nothing */
     int log_level;
 } sim_options_t;
 
@@ -63,8 +65,8 @@ struct sim_proc {
     int compute_capability;
     bool no_device;
     uint64_t largest_alloc; /* bytes of device memory that can be had at once */
-    bool maps_nothing;     /* although it says that it could */
-    struct sim_late *late; /* data that has arrived but is not in the device's memory yet */
+    bool maps_nothing;      /* although it says that it could */
+    struct sim_late *late;  /* data that has arrived but is not in the device's memory yet */
     sim_region_t regions[SIM_REGIONS_MAX];
     unsigned nregions;
     uint64_t kernels;

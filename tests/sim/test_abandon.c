@@ -43,6 +43,7 @@ static sim_case_t abandon_case(int nprocs, const char *algorithm, const sim_mode
     options.maps = seed / 2 % 2 == 0;
     options.log_level = GDR_LOG_ERROR;
     options.flush_rdma = seed % 2 == 0;
+    options.late_words = 5;
     c = sim_case(&options, algorithm, mode);
     for (i = 0; i < nprocs; i++) {
         c.world->procs[i].config.plan.chunk_size = 256;

@@ -19,7 +19,7 @@ static sim_case_t mapped_case(int nprocs, int width, uint64_t seed, const char *
     options.maps = true;
     options.reenter = true;
     options.flush_rdma = seed % 2 == 0;
-    options.late_words = seed % 3 == 0;
+    options.late_words = seed % 3 == 0 ? 16 : 0;
     c = sim_case(&options, algorithm, mode);
     for (i = 0; i < nprocs; i++)
         c.world->procs[i].config.node = 1 + (uint64_t)(i / width);

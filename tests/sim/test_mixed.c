@@ -97,7 +97,7 @@ static sim_case_t mixed_case(int nprocs, uint64_t seed, pattern_t pattern, bool 
     options.emulates = seed / 5 % 3 == 0;
     options.large_lane = seed / 3 % 2 == 0 ? 1 << 20 : 0;
     options.reenter = true;
-    options.late_words = seed % 3 != 0;
+    options.late_words = (unsigned)(seed % 3) * 5;
     options.flush_rdma = seed % 2 == 0;
     c = sim_case(&options, seed / 4 % 2 ? "ring" : "twoshot", mode);
     team = sim_script_team(c.script);
@@ -111,6 +111,26 @@ static sim_case_t mixed_case(int nprocs, uint64_t seed, pattern_t pattern, bool 
         made->expect = made->host == 0 ? SIM_EXPECT_OK : SIM_EXPECT_HOST;
     }
     return c;
+}
+
+/* Streams know nothing of each other: what one still has to do for a call is not met by the next.
+ */
+static void test_slow_streams(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 200; seed++) {
+        int nprocs = 2 + (int)(seed % 5), p;
+        sim_case_t c =
+            mixed_case(nprocs, 300 + seed, (pattern_t)(seed / 5 % PATTERNS), seed / 25 % 3 == 0);
+
+        c.world->options.slow_streams = 6;
+        sim_start(c.world);
+        for (p = 0; p < nprocs; p++)
+            write_rank(&c, p, 0, false);
+        assert_true(sim_case_end(&c, "mixed calls and slow streams"));
+    }
 }
 
 static void run_random(int nprocs, uint64_t seed, pattern_t pattern, bool blocking)
@@ -361,11 +381,11 @@ static void test_patience(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),       cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_every_moment), cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_lost_votes),   cmocka_unit_test(test_resets),
-        cmocka_unit_test(test_faults),       cmocka_unit_test(test_hurry),
-        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_slow_streams),
+        cmocka_unit_test(test_alike),  cmocka_unit_test(test_every_moment),
+        cmocka_unit_test(test_absent), cmocka_unit_test(test_lost_votes),
+        cmocka_unit_test(test_resets), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_hurry),  cmocka_unit_test(test_patience),
     };
 
     if (argc == 3) /* one seed of test_resets */

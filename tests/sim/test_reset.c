@@ -25,6 +25,7 @@ static void run_either(bool (*resets)(uint64_t seed, int round, int rank), int n
     options.maps = seed / 2 % 2 == 0;
     options.large_lane = seed / 3 % 2 == 0 ? 1 << 20 : 0;
     options.keeps_mappings = keeps;
+    options.late_words = seed / 5 % 2 == 0 ? 5 : 0;
     options.emulates = seed / 8 % 2 == 0;
     c = sim_case(&options, seed % 3 ? "twoshot" : "ring", mode);
     team = sim_script_team(c.script);
