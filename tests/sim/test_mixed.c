@@ -133,6 +133,28 @@ static void test_slow_streams(void **state)
     }
 }
 
+/* Questions come late: votes and verdicts are ahead of the news, and say which calls are over. */
+static void test_slow_questions(void **state)
+{
+    uint64_t seed;
+
+    (void)state;
+    for (seed = 0; seed < 100; seed++) {
+        int nprocs = 2 + (int)(seed % 4), p;
+        sim_case_t c =
+            mixed_case(nprocs, 400 + seed, (pattern_t)(seed / 4 % PATTERNS), seed / 20 % 2 == 0);
+
+        for (p = 0; p < nprocs; p++)
+            c.world->procs[p].config.ask_ns = 3000000;
+        sim_start(c.world);
+        for (p = 0; p < nprocs; p++)
+            write_rank(&c, p, 0, seed % 2 == 0);
+        for (p = 0; p < CALLS && seed % 2 == 0; p++)
+            c.script->calls[p].expect = SIM_EXPECT_RIGHT;
+        assert_true(sim_case_end(&c, "mixed calls and slow questions"));
+    }
+}
+
 static void run_random(int nprocs, uint64_t seed, pattern_t pattern, bool blocking)
 {
     sim_case_t c = mixed_case(nprocs, seed, pattern, blocking);
@@ -381,11 +403,12 @@ static void test_patience(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random), cmocka_unit_test(test_slow_streams),
-        cmocka_unit_test(test_alike),  cmocka_unit_test(test_every_moment),
-        cmocka_unit_test(test_absent), cmocka_unit_test(test_lost_votes),
-        cmocka_unit_test(test_resets), cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_hurry),  cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_random),         cmocka_unit_test(test_slow_streams),
+        cmocka_unit_test(test_slow_questions), cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_every_moment),   cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_lost_votes),     cmocka_unit_test(test_resets),
+        cmocka_unit_test(test_faults),         cmocka_unit_test(test_hurry),
+        cmocka_unit_test(test_patience),
     };
 
     if (argc == 3) /* one seed of test_resets */
