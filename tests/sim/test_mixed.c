@@ -86,6 +86,16 @@ static void write_rank(sim_case_t *c, int proc, int team, bool resets)
     sim_script_do(c->script, proc, SIM_FREE, team);
 }
 
+/* All ranks do so on the only communicator. */
+static void start_ranks(sim_case_t *c, bool resets)
+{
+    int p;
+
+    sim_start(c->world);
+    for (p = 0; p < c->world->options.nprocs; p++)
+        write_rank(c, p, 0, resets);
+}
+
 static sim_case_t mixed_case(int nprocs, uint64_t seed, pattern_t pattern, bool blocking)
 {
     sim_options_t options = sim_options(nprocs, seed);
@@ -121,14 +131,12 @@ static void test_slow_streams(void **state)
 
     (void)state;
     for (seed = 0; seed < 200; seed++) {
-        int nprocs = 2 + (int)(seed % 5), p;
+        int nprocs = 2 + (int)(seed % 5);
         sim_case_t c =
             mixed_case(nprocs, 300 + seed, (pattern_t)(seed / 5 % PATTERNS), seed / 25 % 3 == 0);
 
         c.world->options.slow_streams = 6;
-        sim_start(c.world);
-        for (p = 0; p < nprocs; p++)
-            write_rank(&c, p, 0, false);
+        start_ranks(&c, false);
         assert_true(sim_case_end(&c, "mixed calls and slow streams"));
     }
 }
@@ -146,9 +154,7 @@ static void test_slow_questions(void **state)
 
         for (p = 0; p < nprocs; p++)
             c.world->procs[p].config.ask_ns = 3000000;
-        sim_start(c.world);
-        for (p = 0; p < nprocs; p++)
-            write_rank(&c, p, 0, seed % 2 == 0);
+        start_ranks(&c, seed % 2 == 0);
         for (p = 0; p < CALLS && seed % 2 == 0; p++)
             c.script->calls[p].expect = SIM_EXPECT_RIGHT;
         assert_true(sim_case_end(&c, "mixed calls and slow questions"));
@@ -164,9 +170,7 @@ static void run_random(int nprocs, uint64_t seed, pattern_t pattern, bool blocki
     for (p = 0; p < nprocs; p++)
         c.world->procs[p].config.mixed = pattern != ALIKE || seed % 2 == 0;
 
-    sim_start(c.world);
-    for (p = 0; p < nprocs; p++)
-        write_rank(&c, p, 0, false);
+    start_ranks(&c, false);
     snprintf(what, sizeof(what), "%d ranks, pattern %d%s", nprocs, (int)pattern,
              blocking ? ", blocking" : "");
     assert_true(sim_case_end(&c, what));
@@ -196,15 +200,13 @@ static void test_alike(void **state)
 /* Lanes are made anew meanwhile, for a call that some ranks have passed in host memory. */
 static bool run_reset(uint64_t seed)
 {
-    int nprocs = 2 + (int)(seed % 4), p, k;
+    int nprocs = 2 + (int)(seed % 4), k;
     sim_case_t c = mixed_case(nprocs, 9000 + seed, (pattern_t)(seed % PATTERNS), seed % 3 == 0);
 
     c.world->options.keeps_mappings = seed % 5 == 4;
     for (k = 0; k < CALLS; k++)
         c.script->calls[k].expect = SIM_EXPECT_RIGHT;
-    sim_start(c.world);
-    for (p = 0; p < nprocs; p++)
-        write_rank(&c, p, 0, true);
+    start_ranks(&c, true);
     return sim_case_end(&c, "mixed calls and device resets");
 }
 
@@ -280,7 +282,7 @@ static void test_absent(void **state)
 
     (void)state;
     for (seed = 0; seed < 40; seed++) {
-        int nprocs = 2 + (int)(seed % 4), absent = (int)(seed / 4) % nprocs, p, k;
+        int nprocs = 2 + (int)(seed % 4), absent = (int)(seed / 4) % nprocs, k;
         sim_case_t c = mixed_case(nprocs, 500 + seed, COIN, seed % 2 == 0);
 
         c.script->teams[0].absent = absent;
@@ -288,9 +290,7 @@ static void test_absent(void **state)
             c.script->calls[k].host |= 1ull << absent;
             c.script->calls[k].expect = SIM_EXPECT_HOST;
         }
-        sim_start(c.world);
-        for (p = 0; p < nprocs; p++)
-            write_rank(&c, p, 0, false);
+        start_ranks(&c, false);
         assert_true(sim_case_end(&c, "a process without a module"));
     }
 }
@@ -303,14 +303,12 @@ static void test_faults(void **state)
     (void)state;
     for (n = 1; n < 1500; n += n < 100 ? 1 : 13) {
         sim_case_t c = mixed_case(3, n, (pattern_t)(n % PATTERNS), n % 2 == 0);
-        int k, p;
+        int k;
 
         for (k = 0; k < CALLS; k++)
             c.script->calls[k].expect = SIM_EXPECT_END;
         c.world->procs[n % 3].fail_port_call = n;
-        sim_start(c.world);
-        for (p = 0; p < 3; p++)
-            write_rank(&c, p, 0, false);
+        start_ranks(&c, false);
         assert_true(sim_case_end(&c, "mixed calls and a port that fails"));
     }
 }
@@ -322,13 +320,11 @@ static void test_lost_votes(void **state)
 
     (void)state;
     for (seed = 0; seed < 60; seed++) {
-        int nprocs = 2 + (int)(seed % 4), p;
+        int nprocs = 2 + (int)(seed % 4);
         sim_case_t c = mixed_case(nprocs, 700 + seed, RANK_0, seed % 2 == 0);
 
         c.world->deaf = true;
-        sim_start(c.world);
-        for (p = 0; p < nprocs; p++)
-            write_rank(&c, p, 0, false);
+        start_ranks(&c, false);
         assert_true(sim_case_end(&c, "lost votes"));
     }
 }
