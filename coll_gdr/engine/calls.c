@@ -260,7 +260,7 @@ static gdr_status_t run(gdr_call_t *call)
     uint64_t lane = (uint64_t)(team->lane - window->lanes);
     gdr_status_t status;
 
-    call->part = (uint32_t)(call->number % (2 * (uint64_t)team->plan.calls));
+    call->part = (uint32_t)(call->number % gdr_plan_parts(&team->plan));
     call->abort_address = window->address + window->abort_offset +
                           (lane * GDR_LANE_PARTS + call->part) * GDR_WORD_BYTES;
     set_modes(call);

@@ -53,7 +53,7 @@ static void place(gdr_context_t *context)
     const gdr_engine_t *engine = call->team->engine;
     const gdr_layout_t *layout = &call->planned->plan->layout;
     const gdr_lane_t *lane = call->team->lane;
-    uint32_t parts = 2 * call->team->plan.calls;
+    uint32_t parts = gdr_plan_parts(&call->team->plan);
     const uint8_t *words;
 
     context->part_offset = gdr_layout_words(layout, call->part);

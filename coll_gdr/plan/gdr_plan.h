@@ -19,7 +19,7 @@
 typedef struct gdr_plan_params {
     char algorithm[32];  /* "auto" or a name of the registry */
     uint64_t lane_bytes; /* one communicator's part of a window */
-    uint32_t calls;      /* of it at once, 1 to GDR_LANE_CALLS; the lane has twice as many parts */
+    uint32_t calls;      /* of it at once, 1 to GDR_LANE_CALLS */
     uint64_t ctl_bytes;  /* one communicator's part of a control page */
     uint64_t chunk_size; /* upper limit of a chunk in bytes; 0 = chosen */
     uint64_t min_chunk;  /* below this an algorithm refuses */
@@ -27,6 +27,12 @@ typedef struct gdr_plan_params {
     uint32_t max_depth;  /* up to so many */
     gdr_machine_t machine;
 } gdr_plan_params_t;
+
+/* Of a lane: call number k uses part k modulo this (gdr_layout.h). */
+static inline uint32_t gdr_plan_parts(const gdr_plan_params_t *params)
+{
+    return 2 * params->calls;
+}
 
 /* Defaults: "auto", 4 MiB, 2 calls, 64 KiB, 0, 1 KiB, 0, the machine of gdr_machine_init() */
 void gdr_plan_params_init(gdr_plan_params_t *params);

@@ -64,7 +64,7 @@ bool gdr_candidate_make(const gdr_plan_request_t *request, const gdr_algorithm_t
     uint64_t unit = gdr_blocks_unit(request->type_bytes) * request->type_bytes;
     uint64_t bytes = gdr_min_u64(GDR_COST_MAX_BYTES, request->count * request->type_bytes);
     uint32_t first = params->depth != 0 ? params->depth : 1;
-    uint32_t parts = 2 * params->calls;
+    uint32_t parts = gdr_plan_parts(params);
     uint32_t last = params->depth != 0 ? params->depth : params->max_depth;
     gdr_candidate_t next = {.algorithm = algorithm}, best = {.ns = UINT64_MAX};
     gdr_shape_t shape;
